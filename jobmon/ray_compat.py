@@ -19,7 +19,7 @@ import textwrap
 import time
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from jobmon.api.arguments import LOG
+from jobmon.api.records import LOG
 from jobmon.log import set_up_in_python
 from jobmon_core.app.from_python import open_context
 from jobmon_core.app.ray_job.checkpoints import newest_complete

@@ -16,13 +16,21 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from jobmon.api.explanation import Evidence, Explanation, Problem
-    from jobmon.api.logs import diagnose, progress
     from jobmon.api.messages import mark, notify
-    from jobmon.api.records import Attempt, Job, JobResult, Progress, Restart, Sent, WaitResult
-    from jobmon.api.restarts import attempts, restart
-    from jobmon.api.submitting import submit, watch
-    from jobmon.api.watched import health, jobs, status, wait
+    from jobmon.api.records import (
+        Attempt,
+        Evidence,
+        Explanation,
+        Job,
+        JobResult,
+        Problem,
+        Progress,
+        Restart,
+        Sent,
+        WaitResult,
+    )
+    from jobmon.api.submitting import attempts, restart, submit, watch
+    from jobmon.api.watched import diagnose, health, jobs, progress, status, wait
     from jobmon_core.app.live.tasks import JobPhase
     from jobmon_core.app.wait import Result
     from jobmon_core.domain.channels import Level
@@ -92,13 +100,11 @@ __all__ = [
 # module -> what it defines; imported when it is first used, so that a training which only sends messages does
 # not load what explains failures
 _DEFINED_IN = {
-    "jobmon.api.watched": "health jobs status wait",
-    "jobmon.api.logs": "diagnose progress",
+    "jobmon.api.watched": "diagnose health jobs progress status wait",
     "jobmon.api.messages": "mark notify",
-    "jobmon.api.records": "Attempt Job JobResult Progress Restart Sent WaitResult",
-    "jobmon.api.restarts": "attempts restart",
-    "jobmon.api.submitting": "submit watch",
-    "jobmon.api.explanation": "Evidence Explanation Problem",
+    "jobmon.api.records": "Attempt Evidence Explanation Job JobResult Problem Progress Restart Sent "
+    "WaitResult",
+    "jobmon.api.submitting": "attempts restart submit watch",
     "jobmon_core.app.live.tasks": "JobPhase",
     "jobmon_core.app.wait": "Result",
     "jobmon_core.domain.channels": "Level",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from jobmon.api.arguments import options, tell
-from jobmon.api.records import Sent
+from jobmon.api.records import Sent, options, tell
 from jobmon_core.app.chain import write_marker
 from jobmon_core.app.from_python import call, open_context
 from jobmon_core.app.messages.send import Notified
@@ -16,7 +15,7 @@ from jobmon_core.domain.errors import JobmonError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jobmon.api.arguments import FileName
+    from jobmon.api.records import FileName
 
 _MAX_STATUS = 255
 

@@ -1,20 +1,62 @@
-"""What the functions of `jobmon.api` return. Later versions may add fields, and remove none."""
+"""What the functions of `jobmon.api` take and return. Later versions may add fields, and remove none."""
 
 from __future__ import annotations
 
+import logging
+import os
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from jobmon_core.domain.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from _typeshed import DataclassInstance
 
+    from jobmon_core.app.diagnose import Report
     from jobmon_core.app.live.tasks import JobPhase
     from jobmon_core.app.wait import Result
     from jobmon_core.domain.logs.progress.model import Confidence
     from jobmon_core.domain.slurm.states import Outcome
     from jobmon_core.lifecycle.health import Health
+
+
+JobName: TypeAlias = int | str  # an id, a name, or "latest"
+FileName: TypeAlias = "str | os.PathLike[str]"
+
+LOG = logging.getLogger("jobmon")
+LOG.addHandler(logging.NullHandler())  # else Python prints warnings on stderr if no logging is set up
+
+
+def tell(text: str) -> None:
+    """Log what a command would print on stderr, without secrets."""
+    LOG.info("%s", redacted(text))
+
+
+def absolute(path: FileName | None) -> str:
+    """Return the absolute path of a file; empty without one."""
+    return os.path.abspath(path) if path is not None else ""  # noqa: PTH100 - a text, perhaps with ``%`` patterns
+
+
+def file_names(names: FileName | Sequence[FileName]) -> tuple[str, ...]:
+    """Return one file name, or several, as texts."""
+    if isinstance(names, str | os.PathLike):
+        return (os.fspath(names),)
+    return tuple(os.fspath(name) for name in names)
+
+
+def options(**given: object) -> list[str]:
+    """Return options of a command: those that have a value, which may be True for one that takes none."""
+    named = {f"--{name.replace('_', '-')}": value for name, value in given.items() if value}
+    return [name if value is True else f"{name}={value}" for name, value in named.items()]
+
+
+def words(arguments: tuple[JobName | Path, ...]) -> list[str]:
+    """Return arguments as the command line has them."""
+    return [os.fspath(each) if isinstance(each, os.PathLike) else str(each) for each in arguments]
+
 
 R = TypeVar("R", bound="DataclassInstance")
 
@@ -152,3 +194,60 @@ class Sent:
     is_pending: bool  # it is saved; jobmon keeps trying to send it
     problem: str = ""  # why some channel does not have it
     was_hidden: bool = False  # a part that looked like a password or a token was replaced by [hidden]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A line of a log."""
+
+    file: str
+    line: int | None  # from 1; None if the lines before it were not counted
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What is wrong with a running job now, or that nothing is known to be wrong."""
+
+    name: str  # of the verdict, e.g. ``hang``; ``healthy`` or ``not-known`` if no problem is known
+    title: str
+    text: str
+    is_critical: bool
+    since_s: float
+    evidence: tuple[str, ...] = ()
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a job failed, or what log files show."""
+
+    cause: str | None  # the id of the pattern or cause; None if nothing failed or the cause is unknown
+    label: str | None  # the kind of failure, see `jobmon patterns`
+    title: str
+    headline: str  # what happened, as precisely as it is known, e.g. ``KeyError: 'lr'``
+    explanation: str
+    advice: str
+    confidence: float  # 0 to 1
+    is_proved: bool  # whether the evidence proves the cause; else it is the end of the log
+    evidence: tuple[Evidence, ...] = ()
+    note: str = ""  # what made the analysis incomplete
+    log: str = ""  # the log to read first
+    fingerprint: str = ""  # equal for the same failure of other jobs
+    job_id: str = ""  # empty for files
+    problems: tuple[Problem, ...] = ()  # of a job that is running, the worst first
+    unread: tuple[str, ...] = ()  # files that could not be read, with the reason
+
+
+def explanation_of(report: Report) -> Explanation:
+    """Return the record of a diagnosis."""
+    found, live = report.diagnosis, report.live
+    return record_from(
+        Explanation,
+        found,
+        evidence=tuple(Evidence(file=each.file, line=each.number, text=each.text) for each in found.evidence),
+        log=found.log_path,
+        job_id=str(report.subject.ref) if report.subject else "",
+        problems=tuple(record_from(Problem, each) for each in (live.findings if live else ())),
+        unread=report.unread,
+    )

@@ -1,4 +1,4 @@
-"""Submit jobs, and watch jobs and processes that jobmon did not start."""
+"""Submit jobs, again too, and watch jobs and processes that jobmon did not start."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from jobmon.api.arguments import absolute, file_names, options, tell
-from jobmon.api.records import Job
+from jobmon.api.records import Attempt, Job, absolute, file_names, options, record_from, tell
 from jobmon.api.watched import record_of, status
 from jobmon_core.app.from_python import call, open_context
 from jobmon_core.app.outcome import Watched
+from jobmon_core.app.restarts.lineages import lineage_of
 from jobmon_core.domain.backends import is_ray
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError, StateUnreadable
+from jobmon_core.domain.job.restart.summary import lost_steps, start_step, with_following
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jobmon.api.arguments import FileName, JobName
-    from jobmon.api.records import Restart
+    from jobmon.api.records import FileName, JobName, Restart
 
 
 # what `watch` watches -> the arguments that suit it, besides the job or the processes and `job_config`
@@ -218,3 +218,41 @@ def watched(*command: str) -> Job:
         return record_of(ctx, ctx.store.load(found.state_id))
     except StateUnreadable:  # it is submitted all the same: an error would make the caller submit again
         return Job(job_id=found.job, monitor=Health.DEAD)
+
+
+def restart(job: JobName, from_: FileName | None = None) -> Job:
+    """Submit the next attempt of a job that has ended, as `jobmon restart --yes` does; return its record.
+
+    Args:
+        job: any attempt; the newest one is continued.
+        from_: the checkpoint to resume from; by default the newest complete one.
+
+    Raises:
+        UnknownJob: jobmon has no record of it.
+        JobmonError: it may still run, the checkpoint is not complete, or the attempt was not submitted.
+    """
+    return watched("restart", *options(yes=True, **{"from": absolute(from_)}), "--", str(job))
+
+
+def attempts(job: JobName) -> tuple[Attempt, ...]:
+    """Return the attempts of the lineage of a job, in their order, as `jobmon restarts JOB` lists them.
+
+    Raises:
+        UnknownJob, StateUnreadable: jobmon has no record of it, or cannot read it.
+        JobmonError: it is part of no lineage.
+    """
+    found = lineage_of(open_context(), str(job)).lineage.attempts
+    return tuple(
+        record_from(
+            Attempt,
+            each,
+            job_id=each.job,
+            cause=each.decision.cause if each.decision else "",
+            verdict=each.decision.verdict.value if each.decision else "",
+            why=each.decision.why if each.decision else "",
+            resumed_from=each.resume.path if each.resume else "",
+            start_step=start_step(each),
+            lost_steps=lost_steps(each, following),
+        )
+        for each, following in with_following(found)
+    )

@@ -1,16 +1,17 @@
-"""The watched jobs: how they are, and waiting for them."""
+"""The watched jobs: how they are, why they failed, and waiting for them; and what logs show."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from jobmon.api.arguments import tell, words
-from jobmon.api.records import Job, JobResult, WaitResult
+from jobmon.api.records import Explanation, Job, JobResult, Progress, WaitResult, record_from, tell, words
+from jobmon.commands.jobs_or_files import named_jobs
 from jobmon.views.model import cause, doubt, leading, run_time_s, status_json
 from jobmon_core.app.from_python import call, open_context, restart_monitors
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import overview, statuses
+from jobmon_core.app.jobs.progress import LogProgress, logs_of_job
 from jobmon_core.app.wait import Result, WaitForJobs, overall, target_finder, wait_until_complete
 from jobmon_core.domain.errors import JobmonError, StateUnreadable
 from jobmon_core.domain.node.health.model import HealthReport
@@ -18,11 +19,16 @@ from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.lifecycle.health import Health as MonitorState
 
 if TYPE_CHECKING:
-    from jobmon.api.arguments import JobName
+    from pathlib import Path
+
+    from jobmon.api.records import JobName
+    from jobmon_core.app.jobs.progress import ProgressReport
     from jobmon_core.context import Context
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.lifecycle.health import JobStatus
+
 
 # the fields of a record that are those of the same name in `jobmon status --json`
 _AS_IN_JSON = (
@@ -136,4 +142,73 @@ def job_record(status: JobStatus, progress: JobProgress | None, now_s: float) ->
         tasks=tuple(str(ref_of(job.job_id, key)) for key in job.tasks),
         stdout=job.logs.stdout,
         stderr=job.logs.stderr,
+    )
+
+
+def diagnose(*what: JobName | Path) -> Explanation:
+    """Return why a job failed, or what log files show; of a running job, what is wrong with it now.
+
+    Args:
+        what: a job, or log files of one program; a text that is an existing file is a log.
+
+    Raises:
+        UnknownJob: neither jobmon nor the scheduler knows the job, or it has no such task.
+        SchedulerUnavailable: jobmon does not know it, and the scheduler does not answer.
+        JobmonError: the job has not started yet, none of the files can be read, or several jobs are named.
+    """
+    refs = _one_job(open_context(), what, "diagnose")
+    return call(Explanation, ["diagnose", "--", *(map(str, refs) if refs else words(what))], tell)
+
+
+def progress(*what: JobName | Path) -> Progress:
+    """Return how far along a program is: steps, epochs or items, loss, speed, and the time that is left.
+
+    Args:
+        what: a job or array task, or log files of one program; a text that is an existing file is a log.
+
+    Raises:
+        UnknownJob: jobmon has no record of the job.
+        JobmonError: the job has no log yet, several tasks of it have started, or several jobs are named.
+    """
+    ctx = open_context()
+    refs = _one_job(ctx, what, "progress")
+    if not refs:
+        return progress_record(LogProgress(tuple(words(what))).read(ended=True))
+    job, ref = find_job(ctx, str(refs[0]))
+    tasks = logs_of_job(ctx, job, ref)
+    if len(tasks) > 1:
+        named = ", ".join(str(each) for each, _ in tasks[:3])
+        raise JobmonError(f"{len(tasks)} tasks of job {ref} have started; name one: {named} ...")
+    (_, logs) = tasks[0]
+    return progress_record(logs.estimated(logs.read(ended=True), ctx.clock.now()))
+
+
+def _one_job(ctx: Context, what: tuple[JobName | Path, ...], function: str) -> list[JobRef]:
+    """Return the one job that is named; an empty list if log files are."""
+    refs = []
+    if what:
+        refs = named_jobs(ctx, words(what))
+    if len(refs) > 1 or not what:
+        raise JobmonError(f"{function} takes one job, or the log files of one program")
+    return refs
+
+
+def progress_record(report: ProgressReport) -> Progress:
+    """Return the record of what logs show."""
+    found, estimate = report.progress, report.estimate
+    common = {name: getattr(report, name) for name in ("is_over", "updated_s", "logs", "unread", "pause_s")}
+    if found is None:
+        return Progress(**common)
+    shortest_s, longest_s = report.range_s or (None, None)
+    return record_from(
+        Progress,
+        found,
+        **common,
+        metrics=dict(found.metrics),
+        rate_per_s=estimate.rate_per_s or found.rate_per_s,
+        average_rate_per_s=estimate.average_rate_per_s,
+        remaining_s=report.remaining_s,
+        shortest_s=shortest_s,
+        longest_s=longest_s,
+        confidence=estimate.confidence if estimate.remaining_s is not None else None,
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, result_text
-from jobmon.commands.results import Errors
+from jobmon.commands.common import JOB_HELP, Errors, open_context, result_text
 from jobmon_core.app.alerts.mute import acknowledge
 from jobmon_core.domain.humanize import count
 

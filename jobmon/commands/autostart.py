@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import is_confirmed, stdout_console
-from jobmon.commands.results import print_lines
+from jobmon.commands.common import is_confirmed, print_lines, stdout_console
 from jobmon.errors import say
 from jobmon_core.domain.many.autostart.command import AutostartMethod, AutostartUnavailable
 

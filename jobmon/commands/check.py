@@ -6,10 +6,16 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon.commands.common import console_of, jobmon_command, open_context, stdout_console
+from jobmon.commands.common import (
+    console_of,
+    jobmon_command,
+    open_context,
+    print_json,
+    print_lines,
+    stdout_console,
+)
 from jobmon.commands.job_options import seconds
 from jobmon.commands.restart_options import RESTART, restart_change
-from jobmon.commands.results import print_json, print_lines
 from jobmon.errors import UsageError, say
 from jobmon.views.checks import check_lines, checks_json, problem_lines
 from jobmon_core.app.checks.check import CheckSubmission

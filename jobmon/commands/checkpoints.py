@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context, stdout_console
+from jobmon.commands.common import one_or_all, open_context, print_json, print_lines, stdout_console
 from jobmon.commands.jobs_or_files import job_or_folder
-from jobmon.commands.results import one_or_all, print_json, print_lines
 from jobmon.views.artifacts import checkpoint_lines, checkpoints_json
 from jobmon_core.app.artifacts.verify import checkpoints_in, checkpoints_of
 

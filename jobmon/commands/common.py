@@ -1,26 +1,33 @@
-"""Helpers of several commands: arguments, the context, the console."""
+"""Helpers of several commands: arguments, the context, the console, how results are printed."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVarTuple
 
-from jobmon.errors import UsageError, say
+from jobmon.errors import UsageError, report, say
 from jobmon.views.console import Console
 from jobmon.views.text_width import truncated
 from jobmon_core.context import Context
+from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
     Verbs = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from jobmon_core.app.recover import RecoveryResult
+
 
 # help for an argument that `jobmon_core.app.jobs.find` resolves
 JOB_HELP = "a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`"
@@ -132,3 +139,65 @@ def result_text(subject: str, action: str) -> str:
     if console.width:
         subject = truncated(subject, max(console.width - len(action) - len(": "), _MIN_SUBJECT))
     return "\n".join(console.prose(f"{subject}: {action}", hanging="  "))
+
+
+Record = TypeVarTuple("Record")
+
+
+def print_change(result: RecoveryResult) -> int:
+    """Print what was done for a job, or on stderr why nothing was; return the exit code, then 1."""
+    if result.is_changed:
+        print(result_text(result.subject, result.action))
+        return 0
+    say(one_line(f"{result.subject}: {result.action}"))
+    return 1
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print a result as text."""
+    print(*lines, sep="\n")
+
+
+def print_json(value: object) -> None:
+    """Print a result for a program."""
+    print(json.dumps(value, indent=2))
+
+
+def print_result(
+    options: argparse.Namespace,
+    as_json: Callable[[*Record], object],
+    as_lines: Callable[[*Record, Console], Iterable[str]],
+    *record: *Record,
+) -> None:
+    """Print a record: with ``--json`` for a program, else as lines for stdout's console."""
+    if options.json:
+        print_json(as_json(*record))
+    else:
+        print_lines(as_lines(*record, stdout_console()))
+
+
+def one_or_all(objects: Sequence[object]) -> object:
+    """Return the only object, or the list of several: what ``--json`` prints about one job or several."""
+    if len(objects) == 1:
+        return objects[0]
+    return objects
+
+
+class Errors:
+    """The errors with single jobs: each is reported, and the command goes on with the other jobs."""
+
+    def __init__(self) -> None:
+        """Begin without an error."""
+        self.exit_code = 0  # the highest of all
+
+    @contextmanager
+    def reported(self, prefix: str = "") -> Iterator[None]:
+        """Report a JobmonError that is raised within, after ``prefix``."""
+        try:
+            yield
+        except JobmonError as error:
+            self.add(report(error, prefix))
+
+    def add(self, exit_code: int) -> None:
+        """Count the exit code of one job."""
+        self.exit_code = max(self.exit_code, exit_code)

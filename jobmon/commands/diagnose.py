@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.api.explanation import explanation_of
-from jobmon.commands.common import open_context, stdout_console
+from jobmon.api.records import explanation_of
+from jobmon.commands.common import Errors, open_context, print_json, print_lines, stdout_console
 from jobmon.commands.jobs_or_files import named_jobs
-from jobmon.commands.results import Errors, print_json, print_lines
 from jobmon.errors import UsageError, say
 from jobmon.views.diagnosis import report_json, report_lines
 from jobmon_core.app.diagnose import DiagnoseCommand, Report

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context
-from jobmon.commands.results import print_result
+from jobmon.commands.common import JOB_HELP, open_context, print_result
 from jobmon.views.restarts import diff_json, diff_lines
 from jobmon_core.app.runs.diff import LAST_GOOD, diff_runs
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, period_s
-from jobmon.commands.results import print_result
+from jobmon.commands.common import JOB_HELP, open_context, period_s, print_result
 from jobmon.errors import say
 from jobmon.views.efficiency import efficiency_json, efficiency_lines
 from jobmon_core.app.jobs.efficiency import collect

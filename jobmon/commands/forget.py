@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context
-from jobmon.commands.results import Errors
+from jobmon.commands.common import JOB_HELP, Errors, open_context
 from jobmon.errors import UsageError, say
 from jobmon_core.app.jobs.find import find_ref
 from jobmon_core.app.jobs.forget import forget

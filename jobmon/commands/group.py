@@ -1,9 +1,8 @@
-"""``jobmon group``: make, follow and change groups of jobs. The verbs are in `jobmon.commands.groups`."""
+"""``jobmon group``; `group_verbs` has its verbs."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,22 +62,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_editing(verbs)
     _add_looking(verbs)
     _add_changing(verbs)
-    _verb(verbs, "forget", "remove a group; its jobs and its log remain", "editing.forget")
+    _verb(verbs, "forget", "remove a group; its jobs and its log remain", "forget")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the verb; return its exit code."""
-    module, _, function = options.verb.partition(".")
-    command: Callable[[argparse.Namespace], int] = getattr(
-        importlib.import_module(f"jobmon.commands.groups.{module}"), function
-    )
-    return command(options)
+    from jobmon.commands import group_verbs  # not for the help
+
+    verb: Callable[[argparse.Namespace], int] = getattr(group_verbs, options.verb)
+    return verb(options)
 
 
 def _verb(
     verbs: Verbs, name: str, summary: str, command: str, *, has_name: bool = True
 ) -> argparse.ArgumentParser:
-    """Add the parser of a verb; ``command`` is its function, e.g. ``looking.status``."""
+    """Add the parser of a verb; ``command`` is its function in `group_verbs`."""
     parser = add_verb(verbs, name, summary, verb=command)
     if has_name:
         parser.add_argument("name", metavar="NAME", help="the name of the group")
@@ -86,7 +83,7 @@ def _verb(
 
 
 def _add_editing(verbs: Verbs) -> None:
-    adding = _verb(verbs, "add", "add jobs to a group, which is made if there is none", "editing.add")
+    adding = _verb(verbs, "add", "add jobs to a group, which is made if there is none", "add")
     adding.add_argument("job", nargs="*", metavar="JOB", help=JOB_HELP)
     adding.add_argument(
         "--name",
@@ -98,7 +95,7 @@ def _add_editing(verbs: Verbs) -> None:
         "--as", dest="run", metavar="RUN", help="the name of the run (default: the job's name)"
     )
     _add_settings(adding)
-    submitting = _verb(verbs, "submit", "submit the runs of a file, each once", "editing.submit")
+    submitting = _verb(verbs, "submit", "submit the runs of a file, each once", "submit")
     submitting.description = """\
 Submit the runs of a file, each from the folder of that file, and watch them. Runs that were submitted before
 are skipped, so the command can be repeated: after Ctrl-C, a reboot or a limit of Slurm, or with more
@@ -154,21 +151,21 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_looking(verbs: Verbs) -> None:
-    looking = _verb(verbs, "status", "list the runs of a group", "looking.status")
+    looking = _verb(verbs, "status", "list the runs of a group", "status")
     looking.epilog = _STATUS_JSON
     looking.add_argument("--json", action="store_true", help="print a JSON object, as described below")
-    listing = _verb(verbs, "list", "list all groups", "looking.list_groups", has_name=False)
+    listing = _verb(verbs, "list", "list all groups", "list_groups", has_name=False)
     listing.add_argument(
         "--json",
         action="store_true",
         help="print a JSON list: group, created_at, complete_at, total (number of runs) and counts",
     )
-    waiting = _verb(verbs, "wait", "wait until all jobs of a group are over", "looking.wait")
+    waiting = _verb(verbs, "wait", "wait until all jobs of a group are over", "wait")
     waiting.add_argument(
         "--for", dest="at_most_s", type=period_s, metavar="TIME", help="wait no longer than this"
     )
     waiting.add_argument("--json", action="store_true", help="print JSON; see `jobmon wait --help`")
-    log = _verb(verbs, "log", "print the log of a group", "looking.log")
+    log = _verb(verbs, "log", "print the log of a group", "log")
     log.add_argument("-n", "--lines", type=positive, metavar="N", help="only the last N lines")
     log.add_argument("-f", "--follow", action="store_true", help="go on until all jobs are over, or Ctrl-C")
 
@@ -180,14 +177,12 @@ def _add_changing(verbs: Verbs) -> None:
         "release": "release the pending jobs of a group",
     }
     for name, summary in changes.items():
-        changing = _verb(verbs, name, summary, "changing.change_runs")
+        changing = _verb(verbs, name, summary, "change_runs")
         changing.set_defaults(change=name)
         if name == "release":
             changing.description = _RELEASE
         _add_yes(changing)
-    again = _verb(
-        verbs, "resubmit-failed", "submit the failed runs of a group again", "changing.resubmit_failed"
-    )
+    again = _verb(verbs, "resubmit-failed", "submit the failed runs of a group again", "resubmit_failed")
     again.usage = "jobmon group resubmit-failed [--yes] [--retry-unclear] NAME [SBATCH-OPTIONS]"
     again.description = """\
 Submit the failed runs of a group again, as `jobmon rerun` does: the recorded scripts, with their options and

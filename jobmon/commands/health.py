@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context
-from jobmon.commands.results import print_result
+from jobmon.commands.common import JOB_HELP, open_context, print_result
 from jobmon.errors import UsageError
 from jobmon.views.health import all_health_json, health_json, health_lines, table_of_health
 from jobmon_core.app.health.collect import collect_health, health_with_pods

@@ -10,8 +10,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from jobmon.cli import main
-from jobmon.commands.common import jobmon_command, open_context, stdout_console
-from jobmon.commands.results import print_lines
+from jobmon.commands.common import jobmon_command, open_context, print_lines, stdout_console
 from jobmon.errors import interrupted, say
 from jobmon.views.console import has_unicode
 from jobmon.views.text_width import fill

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, period_s, result_text
-from jobmon.commands.results import print_json
+from jobmon.commands.common import JOB_HELP, open_context, period_s, print_json, result_text
 from jobmon.errors import UsageError, say
 from jobmon.views.model import clock
 from jobmon_core.app.alerts.mute import mute, muted, unmute

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon.commands.autostart import add_install_arguments, install, uninstall
-from jobmon.commands.common import JOB_HELP, jobmon_command, open_context, period_s
-from jobmon.commands.results import print_result
+from jobmon.commands.common import JOB_HELP, jobmon_command, open_context, period_s, print_result
 from jobmon.errors import UsageError, say
 from jobmon.views.console import Console
 from jobmon.views.patrol import patrol_json, patrol_lines, seen_job

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import add_verb, open_context, stdout_console
-from jobmon.commands.results import print_lines, print_result
+from jobmon.commands.common import add_verb, open_context, print_lines, print_result, stdout_console
 from jobmon.errors import say
 from jobmon.views.diagnosis import check_lines, pattern_lines, patterns_json, test_lines
 from jobmon_core.app.patterns import (

@@ -7,9 +7,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from jobmon.commands.common import open_context, stdout_console
+from jobmon.commands.common import one_or_all, open_context, print_json, print_lines, stdout_console
 from jobmon.commands.jobs_or_files import named_jobs
-from jobmon.commands.results import one_or_all, print_json, print_lines
 from jobmon.errors import UsageError, say
 from jobmon.views.artifacts import artifacts_json
 from jobmon.views.progress import NOTHING_FOUND, progress_line, progress_lines, report_json

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.commands.autostart import add_install_arguments, install, uninstall
-from jobmon.commands.common import jobmon_command, open_context, result_text, stdout_console
-from jobmon.commands.results import print_lines
+from jobmon.commands.common import jobmon_command, open_context, print_lines, result_text, stdout_console
 from jobmon.errors import UsageError
 from jobmon_core.app.outcome import ANSWERS
 from jobmon_core.app.recover import RecoverJobs, wait_for_monitors

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context
-from jobmon.commands.results import Errors, print_change
+from jobmon.commands.common import JOB_HELP, Errors, open_context, print_change
 from jobmon_core.app.alerts.replay import replay
 from jobmon_core.lifecycle.start import MonitorStarter
 

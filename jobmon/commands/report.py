@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, stdout_console
-from jobmon.commands.results import print_json, print_lines
+from jobmon.commands.common import JOB_HELP, open_context, print_json, print_lines, stdout_console
 from jobmon.errors import UsageError, say
 from jobmon.views.console import has_unicode
 from jobmon.views.report.facts import report_json

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, stdout_console
-from jobmon.commands.results import Errors, print_json, print_lines
+from jobmon.commands.common import JOB_HELP, Errors, open_context, print_json, print_lines, stdout_console
 from jobmon.views.delivery import alert_rows, alerts_json
 from jobmon.views.details import detail_lines
 from jobmon.views.diagnosis import findings_json, findings_rows

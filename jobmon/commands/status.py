@@ -6,8 +6,16 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
-from jobmon.commands.common import JOB_HELP, open_context, period_s, positive, stdout_console, table_console
-from jobmon.commands.results import print_json, print_lines
+from jobmon.commands.common import (
+    JOB_HELP,
+    open_context,
+    period_s,
+    positive,
+    print_json,
+    print_lines,
+    stdout_console,
+    table_console,
+)
 from jobmon.errors import UsageError, say
 from jobmon.views.delivery import alerts_json
 from jobmon.views.model import clock, status_json

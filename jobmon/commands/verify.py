@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import natural, open_context, stdout_console
+from jobmon.commands.common import natural, one_or_all, open_context, print_json, print_lines, stdout_console
 from jobmon.commands.jobs_or_files import job_or_folder
-from jobmon.commands.results import one_or_all, print_json, print_lines
 from jobmon.errors import UsageError
 from jobmon.views.completeness import completeness_json, completeness_lines
 from jobmon_core.app.artifacts.verify import Wanted, folders_of, verify

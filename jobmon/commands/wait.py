@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, period_s, stdout_console
-from jobmon.commands.results import print_json, print_lines
+from jobmon.commands.common import JOB_HELP, open_context, period_s, print_json, print_lines, stdout_console
 from jobmon.errors import report, say
 from jobmon.views.waiting import Known, wait_json, wait_line
 from jobmon_core.app.jobs.overview import statuses

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context
-from jobmon.commands.results import print_result
+from jobmon.commands.common import open_context, print_result
 from jobmon.views.pending import why_json, why_lines
 from jobmon_core.app.why import why_pending
 

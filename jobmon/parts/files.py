@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon.api.arguments import file_names
+from jobmon.api.records import file_names
 from jobmon_core.app.artifacts.named_files import checked, disks_of, files_of
 from jobmon_core.domain.artifacts.look import checkpoints_after
 from jobmon_core.domain.artifacts.model import Listing
@@ -15,7 +15,7 @@ from jobmon_core.domain.artifacts.model import Listing
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon.api.arguments import FileName
+    from jobmon.api.records import FileName
     from jobmon_core.domain.artifacts.model import FileCheck, ListedFile
 
 _LOW_BYTES = 10 * 2**30

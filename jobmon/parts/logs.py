@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.api.arguments import file_names
-from jobmon.api.logs import progress_record
+from jobmon.api.records import file_names
+from jobmon.api.watched import progress_record
 from jobmon_core.app.from_python import open_context
 from jobmon_core.app.jobs.output import begin_following
 from jobmon_core.app.jobs.progress import LogProgress
@@ -20,8 +20,7 @@ from jobmon_core.domain.job.job_settings import JobSettings
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jobmon.api.arguments import FileName
-    from jobmon.api.records import Progress
+    from jobmon.api.records import FileName, Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import pytest
 
 from jobmon import api
 from jobmon.api import submitting
-from jobmon.api.explanation import explanation_of
+from jobmon.api.records import explanation_of
 from jobmon_core.app.diagnose import Report
 from jobmon_core.app.live.verdict import LiveVerdict
 from jobmon_core.context import Context
