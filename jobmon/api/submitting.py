@@ -23,16 +23,7 @@ if TYPE_CHECKING:
 
     from jobmon.api.records import FileName, JobName, Restart
 
-
-# what `watch` watches -> the arguments that suit it, besides the job or the processes and `job_config`
-_PROCESSES, _ON_HOST, _ON_RAY = "processes", "a job on another host", "a job of Ray"
-_HERE = "a job of Slurm or of the local backend"
-_ARGUMENTS = {
-    _PROCESSES: ("name", "log"),
-    _ON_HOST: ("host", "again"),
-    _ON_RAY: ("backend", "address", "again"),
-    _HERE: ("backend", "stdout", "stderr", "again"),
-}
+_RAY = "ray:"
 
 
 def submit(
@@ -124,7 +115,8 @@ def watch(
     ignored.
 
     Args:
-        job: the id of the job, array task or het job component.
+        job: the id of the job, array task or het job component; or one word as `jobmon watch` takes it, e.g.
+            ``ray:ID``, ``HOST:tmux:train``.
         pid: processes to watch instead of a job; together they are one job.
         name: of processes: a name for them.
         log: of processes: one log, or one for each; by default the files that their output goes to.
@@ -148,59 +140,31 @@ def watch(
     """
     if (job is None) == (pid is None):
         raise JobmonError("watch takes either a job, e.g. watch(8123), or processes, e.g. watch(pid=4711)")
-    given: dict[str, object] = {"name": name, "log": log, "stdout": stdout, "stderr": stderr, "again": again}
-    given |= {"backend": backend, "address": address, "host": host}
-    what = _PROCESSES if pid is not None else _what(host, backend)
-    _refuse_others(what, given)
     about = options(again=again, name=name, host=host, backend=backend, address=address)
     about += options(output=absolute(stdout), error=absolute(stderr), job_config=absolute(job_config))
+    if log:
+        about += ["--log", *map(absolute, file_names(log))]
     if pid is not None:
         pids = (pid,) if isinstance(pid, int) else pid
-        logs = [absolute(each) for each in file_names(log or ())]
-        return watched("watch", "--pid", *map(str, pids), *(["--log", *logs] if logs else []), *about)
-    command = ["watch", *about, "--", *(_split(str(job)) if host else [str(job)])]
-    return _watched_or_known(command, what, str(job), has_options=bool(stdout or stderr or job_config))
-
-
-def _what(host: str, backend: str | None) -> str:
-    """Return what kind of job is to be watched, a key of `_ARGUMENTS`."""
-    if host:
-        return _ON_HOST
-    if _is_for_ray(backend):
-        return _ON_RAY
-    return _HERE
-
-
-def _watched_or_known(command: Sequence[str], what: str, job: str, *, has_options: bool) -> Job:
-    """Watch a job; return its record, also if it ended and was reported, or is watched already.
-
-    Raises:
-        AlreadyReported: the job has options, which would be ignored.
-        AlreadyWatched: likewise; or it is on another host; or it is one of Slurm or of the local backend, and
-            its monitor is dead.
-    """
+        return watched("watch", *about, "--pid", *map(str, pids))
+    word = str(job)
+    words = _split(word) if host else [word]
+    is_on_host = bool(host) or (":" in word and not word.startswith(_RAY))
     try:
-        return watched(*command)
+        return watched("watch", *about, "--", *words)
     except AlreadyReported as reported:
-        if has_options:
+        if stdout or stderr or job_config:
             raise
         ctx = open_context()
         return record_of(ctx, ctx.store.load(reported.state_id))
     except AlreadyWatched:
-        if has_options or what == _ON_HOST:
+        if stdout or stderr or job_config or is_on_host:
             raise
-        found = status(job)
+        found = status(word.removeprefix(_RAY))
         # DONE: the job ended after the command had found its monitor
-        if what == _HERE and found.monitor not in (Health.ALIVE, Health.REMOTE, Health.DONE):
-            raise
-        return found
-
-
-def _refuse_others(watched: str, given: Mapping[str, object]) -> None:
-    """Raise JobmonError if an argument is given that does not suit what is watched, a key of `_ARGUMENTS`."""
-    for name, value in given.items():
-        if value and name not in _ARGUMENTS[watched]:
-            raise JobmonError(f"{name} is not for {watched}; these are: {', '.join(_ARGUMENTS[watched])}")
+        if found.monitor in (Health.ALIVE, Health.REMOTE, Health.DONE) or is_ray(found.backend):
+            return found
+        raise
 
 
 def _split(text: str) -> list[str]:

@@ -33,7 +33,10 @@ _LOCAL = (
 )
 _OF_COUNTED_FILES = "expected_outputs"  # the one that is kept if the files of a folder there are counted
 # options of `jobmon watch` that do not suit a job on another host
-_NOT_WITH_HOST = ("pid", "pid_file", "process", "output", "error", "log", "backend", "gpu_ids")
+_NOT_WITH_HOST = (
+    *("pid", "pid_file", "process", "output", "error", "log", "backend"),
+    *("gpu_ids", "address", "all"),
+)
 
 
 def watch_on_host(options: argparse.Namespace) -> WatchedJob:

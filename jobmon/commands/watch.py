@@ -1,38 +1,23 @@
-"""``jobmon watch``: watch a job not submitted through jobmon."""
+"""``jobmon watch``."""
 
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import absolute, job_ref, open_context, positive
-from jobmon.commands.job_options import HOST_HELP, add_job_options, gpu_id, job_settings
-from jobmon.commands.watch_ray import add_ray_options, refuse_ray_options, show_reported, watch_ray
-from jobmon.errors import UsageError, report, say
-from jobmon_core.app.outcome import ANSWERS, Watched
-from jobmon_core.app.processes.watch import (
-    Found,
-    processes_of_file,
-    processes_with_name,
-    processes_with_pids,
-    watch_processes,
-)
-from jobmon_core.app.submit_warnings import warning_in_job
-from jobmon_core.app.watch import watch
+from jobmon.commands.common import open_context, positive
+from jobmon.commands.job_options import HOST_HELP, add_job_options, gpu_id
+from jobmon.errors import UsageError, say
 from jobmon_core.context import configurable_backends
-from jobmon_core.domain.backends import is_ray
-from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError
-from jobmon_core.domain.slurm.log_paths import LogPaths
-from jobmon_core.domain.visible_text import one_line
-from jobmon_core.lifecycle.start import MonitorStarter
+from jobmon_core.domain.backends import RAY, is_ray
+from jobmon_core.domain.node.hosts.model import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.job.job_settings import JobSettings
-    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
 
 DESCRIPTION = """\
@@ -57,9 +42,10 @@ With --host, watch one job on a host that is reached by ssh. One or more words d
   marker:FILE  a file that shows success if it exists once the process is gone;
                alone: wait for this file
   files:FOLDER the folder of its outputs: their number and the latest ones are shown
-Paths are those of the host; relative ones begin at your home there. One round-trip at each interval
-looks at all jobs on a host. A host that does not answer proves nothing; one message says so. If a
-process is gone without a marker, and tmux has not kept its exit status, its outcome is unknown."""
+The first word may name the host, too: HOST:tmux:NAME. Likewise, ray:ID names a job of Ray, and pid:1,2,3
+processes of this host. Paths are those of the host; relative ones begin at your home there. One round-trip
+at each interval looks at all jobs on a host. A host that does not answer proves nothing; one message says so.
+If a process is gone without a marker, and tmux has not kept its exit status, its outcome is unknown."""
 EPILOG = """\
 examples:
   jobmon watch 8123
@@ -71,6 +57,9 @@ examples:
   jobmon watch --pid 4711 --log train.log
   jobmon watch --process train.py --name lr-3e-4
   jobmon watch --host box tmux:train log:/data/train.log marker:/data/DONE
+  jobmon watch box:tmux:train           the same host, in one word
+  jobmon watch ray:raysubmit_9fTrcWEp1tJFvUfD
+  jobmon watch pid:4711,4712 --log train.log
   jobmon watch --pid-file worker_pids.txt --log-dir logs --total-items 50000"""
 
 USAGE = (
@@ -78,8 +67,8 @@ USAGE = (
     "       jobmon watch [OPTIONS] --pid N... | --pid-file FILE | --process NAME\n"
     "       jobmon watch [OPTIONS] --host HOST tmux:NAME|pid:N|... (see below)"
 )
-
-_MAX_COMMAND = 200  # characters of a command line that are shown
+ADDRESS_HELP = "the dashboard of the Ray cluster (default: RAY_API_SERVER_ADDRESS, RAY_ADDRESS, else http://127.0.0.1:8265)"
+_ON_HOST = re.compile(rf"(?P<host>[^:/]+):(?P<word>(?:{'|'.join(KINDS)}):.+)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -109,7 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backend", choices=configurable_backends(), help="the jobs' scheduler (default: as configured)"
     )
-    add_ray_options(parser)
+    _add_ray_options(parser)
     _add_process_options(parser)
     add_job_options(parser)
 
@@ -156,12 +145,42 @@ def _add_process_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_ray_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("with --backend ray")
+    group.add_argument("--address", metavar="URL", help=ADDRESS_HELP)
+    group.add_argument(
+        "--all",
+        action="store_true",
+        help="all jobs of the Ray cluster that have not ended and are not watched",
+    )
+
+
 def run(options: argparse.Namespace) -> int:
-    """Watch jobs or processes; return the highest exit code."""
+    _read_targets(options)
     watched, exit_code = _watch(options)
     if options.follow and watched:
         _follow(open_context(), watched)
     return exit_code
+
+
+def _read_targets(options: argparse.Namespace) -> None:
+    """Turn the words ray:ID, pid:N,N and HOST:WORD into the options that say the same."""
+    if options.host or not options.job:
+        return
+    first, *others = options.job
+    kind, _, value = first.partition(":")
+    if kind == RAY and value:
+        options.backend = options.backend or RAY
+        options.job = [each.removeprefix(f"{RAY}:") for each in options.job]
+    elif kind == "pid" and value:
+        try:
+            options.pid = [*(options.pid or ()), *map(positive, value.split(","))]
+        except argparse.ArgumentTypeError as error:
+            raise UsageError(f"{first}: {error}; see `jobmon watch --help`") from error
+        options.job = others
+    elif there := _ON_HOST.fullmatch(first):
+        options.host = there["host"]
+        options.job = [there["word"], *others]
 
 
 def _watch(options: argparse.Namespace) -> tuple[list[JobRef], int]:
@@ -170,66 +189,22 @@ def _watch(options: argparse.Namespace) -> tuple[list[JobRef], int]:
         from jobmon.commands.on_host import watch_on_host
 
         return [watch_on_host(options).ref], 0
+    from jobmon.commands.watching import watch_jobs, watch_ray, watch_these_processes
+
     is_about_processes = bool(options.pid or options.pid_file or options.process)
     if not is_about_processes and is_ray(options.backend or open_context().configuration().backend):
         return watch_ray(options)
-    refuse_ray_options(options)
+    if options.address or options.all:
+        raise UsageError("--address and --all are for jobs of Ray; add --backend ray")
     if is_about_processes == bool(options.job):
         raise UsageError(
             "required: either JOB, or one of --pid, --pid-file and --process; see `jobmon watch --help`"
         )
     if is_about_processes:
-        return [_watch_processes(options).ref], 0
+        return [watch_these_processes(options).ref], 0
     if options.log:
         raise UsageError("--log is for processes; the logs of a job are --output and --error")
-    return _watch_jobs(options)
-
-
-def _watch_jobs(options: argparse.Namespace) -> tuple[list[JobRef], int]:
-    """Watch each job, even after an error with another one; return those watched, and the exit code."""
-    ctx = open_context()
-    backend = options.backend or ctx.configuration().backend
-    logs = LogPaths(absolute(options.output or options.error), absolute(options.error or options.output))
-    settings = job_settings(options)
-    exit_code, watched = 0, []
-    for ref in _refs(options.job):
-        try:
-            job = watch(
-                ctx,
-                MonitorStarter(ctx),
-                ref,
-                backend,
-                logs,
-                settings=settings,
-                again=options.again,
-            )
-        except AlreadyReported as reported:
-            show_reported(ctx, reported, ref.key)
-        except JobmonError as error:
-            report(error)
-            if isinstance(error, AlreadyWatched) and (settings or logs != LogPaths()):
-                say(
-                    "the options of this command are not applied; to apply them, run "
-                    f"`jobmon cancel {ref}`, then this command again"
-                )
-            if options.follow and isinstance(error, AlreadyWatched):
-                watched.append(ref)
-            else:
-                exit_code = max(exit_code, error.exit_code)
-        else:
-            say(f"watching job {ref}; see `jobmon show {ref}`")
-            if warning := warning_in_job(str(ref)):
-                say(warning)
-            watched.append(ref)
-            ANSWERS.append(Watched(str(job.ref), job.id))
-    return watched, exit_code
-
-
-def _refs(words: Sequence[str]) -> list[JobRef]:
-    try:
-        return [job_ref(word) for word in words]
-    except argparse.ArgumentTypeError as error:
-        raise UsageError(f"argument JOB: {error}; see `jobmon watch --help`") from error
+    return watch_jobs(options)
 
 
 def _follow(ctx: Context, refs: Sequence[JobRef]) -> None:
@@ -243,41 +218,3 @@ def _follow(ctx: Context, refs: Sequence[JobRef]) -> None:
             f"stopped following {names}; jobmon watches {them} until {they} {end}, and `jobmon top` shows "
             f"{them} again"
         )
-
-
-def _watch_processes(options: argparse.Namespace) -> WatchedJob:
-    if options.output or options.error:
-        raise UsageError("--output and --error are for jobs; the logs of processes are --log")
-    if options.again or options.backend:
-        raise UsageError("--again and --backend are for jobs, not for processes")
-    ctx = open_context()
-    settings = job_settings(options)
-    found = _find(ctx, options, settings)
-    for pid in found.missing:
-        say(f"process {pid} is left out: it does not run on this host")
-    for pid in found.watched:
-        say(f"process {pid} is left out: it is watched already")
-    logs = options.log or ()
-    starter = MonitorStarter(ctx)
-    job = watch_processes(ctx, starter, found.processes, logs, settings, each=options.each)
-    for process in found.processes:
-        say(one_line(f"{process.id.pid}: {process.command}")[:_MAX_COMMAND])
-    files = {paths.stdout for paths in job.task_logs.values()}
-    if not logs and any(not (process.stdout or process.stderr) for process in found.processes):
-        files.add("")
-    is_single = len(found.processes) == 1
-    if "" in files:
-        whose, log = ("its output", "its log") if is_single else ("the output of some of them", "their logs")
-        say(f"no file is found that {whose} goes to; --log names {log}")
-    ANSWERS.append(Watched(str(job.ref), job.id))
-    what = "it" if is_single else f"these {len(found.processes)} processes"
-    say(f"watching {what} as job {job.ref} ({job.name}); see `jobmon show {job.ref}`")
-    return job
-
-
-def _find(ctx: Context, options: argparse.Namespace, settings: JobSettings | None) -> Found:
-    if options.pid:
-        return processes_with_pids(options.pid)
-    if options.pid_file:
-        return processes_of_file(options.pid_file)
-    return processes_with_name(ctx, options.process, settings)

@@ -90,6 +90,8 @@ def test_a_job_configuration_counts_on_another_host_as_on_the_command_line(
     assert (watched.settings.total_items, watched.settings.log_dir) == (9, "")
     with pytest.raises(api.AlreadyWatched):
         api.watch(f"pid:{os.getpid()} marker:/tmp/no/DONE", host="box")
+    with pytest.raises(api.AlreadyWatched):
+        api.watch(f"box:pid:{os.getpid()}", job_config="job.yaml")
     assert job.backend == "ssh"
 
 

@@ -157,6 +157,7 @@ def test_several_processes_are_the_workers_of_one_job(shell: Shell, programs: Pr
     assert f"watching these 3 processes as job {pids[0]} (embed)" in watching.stderr
     again = complaint(shell.jobmon("watch", "--pid", str(pids[2])))
     assert again.startswith(f"process {pids[2]} is already watched (job {pids[0]})")
+    assert complaint(shell.jobmon("watch", f"pid:{pids[2]}")) == again
     job = job_of(shell, pids[0])
     assert (list(job.tasks), job.is_array) == ([""], False)
     ctx = Context.open(os.environ)
@@ -276,6 +277,8 @@ def test_a_pid_file_without_an_end_is_an_error(shell: Shell) -> None:
         ),
         (("--pid", "1", "--process", "x"), "argument --process: not allowed with argument --pid"),
         (("--pid", "train"), "argument --pid: 'train' is not a whole number of 1 or more"),
+        (("pid:1,x",), "pid:1,x: 'x' is not a whole number of 1 or more"),
+        (("pid:1", "12"), "required: either JOB, or one of --pid, --pid-file and --process"),
     ],
 )
 def test_a_wrong_command_line_watches_nothing(shell: Shell, arguments: tuple[str, ...], words: str) -> None:
