@@ -6,10 +6,10 @@ needs none of them.
 
 from __future__ import annotations
 
-from jobmon.parts.eta import Eta, ProgressEstimator, Slowdown
-from jobmon.parts.files import CheckpointStatus, DiskSpace, FileMonitor, OutputStatus
-from jobmon.parts.logs import LogError, LogParser
-from jobmon.parts.processes import LaunchCheck, ProcessMonitor, Worker
+from jobmon.compat.eta import Eta, ProgressEstimator, Slowdown
+from jobmon.compat.files import CheckpointStatus, DiskSpace, FileMonitor, OutputStatus
+from jobmon.compat.logs import LogError, LogParser
+from jobmon.compat.processes import LaunchCheck, ProcessMonitor, Worker
 from jobmon_core.domain.artifacts.model import FileCheck, FileVerdict
 from jobmon_core.domain.logs.progress.model import Confidence
 from jobmon_core.domain.node.telemetry.model import WorkerStatus

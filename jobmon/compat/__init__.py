@@ -1,0 +1,1 @@
+"""What keeps older programs alive: the function names of other monitor scripts."""
