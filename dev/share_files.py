@@ -1,8 +1,8 @@
 """Write the files that are derived from others.
 
-From the parsers: the manual page and the completion scripts, in share/. From the failure patterns: the
-literals that their expressions require. `tests/dev/test_share_files.py` fails if a file is not current; then
-run this script.
+From the parsers: the manual page and the completion scripts, in share/, and the tables of docs/commands.md.
+From the failure patterns: the literals that their expressions require. `tests/dev/test_share_files.py` fails
+if a file is not current; then run this script.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from completion_scripts import completion_script
 from required_literals import needed_literals
 
-from jobmon.cli import COMMANDS
+from jobmon.cli import COMMANDS, FURTHER, GROUPS
 from jobmon.commands.completion import SHELLS
 from jobmon.parser import DESCRIPTION, EPILOG, command_parser
 from jobmon_core.observe.patterns.load import load_patterns
@@ -24,6 +24,35 @@ from jobmon_core.observe.patterns.prefilter import FILE_NAME, OTHERS, REPORTED_E
 
 SHARE = Path(__file__).resolve().parents[1] / "share"
 LITERALS = SHARE.parent / "patterns" / FILE_NAME
+DOCS = SHARE.parent / "docs" / "commands.md"
+_PAGES = {  # what tells more about a command
+    "check": "checks.md#will-it-work",
+    "watch": "backends.md",
+    "run": "backends.md#on-this-machine",
+    "chain": "groups.md#one-after-the-other",
+    "mark": "groups.md#messages-and-markers-of-scripts",
+    "notify": "groups.md#messages-and-markers-of-scripts",
+    "progress": "progress.md",
+    "efficiency": "gpus.md#what-did-it-use",
+    "health": "gpus.md#is-it-healthy",
+    "why": "checks.md#why-is-it-pending",
+    "diagnose": "failures.md",
+    "diff": "failures.md#what-changed",
+    "rerun": "failures.md#what-changed",
+    "restart": "restarts.md",
+    "restarts": "restarts.md",
+    "group": "groups.md#groups-of-jobs",
+    "wait": "groups.md#waiting-for-jobs",
+    "checkpoints": "files.md#which-checkpoint-is-complete",
+    "verify": "files.md#is-everything-there",
+    "patrol": "monitors.md#regular-summaries-and-handover",
+    "handover": "monitors.md#regular-summaries-and-handover",
+    "patterns": "failures.md#your-own-patterns",
+    "mute": "messages.md#which-messages-where-and-when",
+    "recover": "monitors.md#restarting-monitors-automatically",
+    "test": "messages.md#other-channels",
+    "init": "messages.md#other-channels",
+}
 
 _FILES = {
     "$JOBMON_HOME/config.json": "the configuration, written by jobmon init. Without JOBMON_HOME, the folder "
@@ -40,17 +69,20 @@ _ENVIRONMENT = {
     "NO_COLOR": "if set, output has no colours",
 }
 _EXIT_CODES = {
-    "0": "success",
-    "1": "failure: jobmon or the scheduler refuses, a job is unknown, or an input cannot be read",
+    "0": "success; also after Ctrl-C in `inbox`, `logs -f`, `progress -f`, `status --watch`, `top` and "
+    "`watch --follow`",
+    "1": "failure: jobmon or the scheduler refuses, you answer no, a job is unknown, or an input cannot be "
+    "read",
     "2": "the command line is invalid",
-    "69": "Slurm, the Ray cluster, the remote host or a pod is not responding",
+    "69": "Slurm, the Ray cluster, the remote host or a pod is not responding; after `submit --backend ray`, "
+    "it is not known whether the job was accepted",
     "70": "internal error",
     "74": "a file cannot be written, or the system cannot start a process or open a port",
     "75": "another jobmon command holds a lock that this one needs",
     "78": "the configuration or a pattern file has errors, or a Python package is missing",
-    "126": "run: the command cannot be executed",
-    "127": "run: the command does not exist; others: there is no sbatch, or the backend does not support the "
-    "command",
+    "126": "`run`: the command cannot be executed",
+    "127": "`run`: the command does not exist; others: there is no sbatch, or the backend does not support "
+    "the command",
     "130": "interrupted",
     "141": "stdout was closed",
 }
@@ -60,6 +92,45 @@ def share_files() -> dict[str, str]:
     """Return the text of each file by its name in share/."""
     scripts = {name: completion_script(shell) for shell, name in SHELLS.items()}
     return {"jobmon.1": "\n".join((*_manual(), "")), **scripts}
+
+
+def commands_page() -> str:
+    """Return docs/commands.md with its tables as the parsers and the exit codes are now."""
+    text = DOCS.read_text(encoding="utf-8")
+    for name, lines in (("commands", _tables()), ("exit codes", _exit_codes())):
+        start, end = f"<!-- {name}: written by dev/share_files.py -->\n", f"\n<!-- end of {name} -->"
+        before, _, rest = text.partition(start)
+        text = "".join((before, start, "\n", "\n".join(lines), "\n", end, rest.partition(end)[2]))
+    return text
+
+
+def _tables() -> Iterator[str]:
+    for title, commands in (*GROUPS.items(), ("further commands", FURTHER)):
+        yield from (f"### {title.capitalize()}", "", "| command | what it does |", "|---|---|")
+        for name, summary in commands.items():
+            link = f": [more]({_PAGES[name]})" if name in _PAGES else ""
+            for parser in _with_verbs(command_parser(name)):
+                usages = parser.format_usage().removeprefix("usage: ").split("jobmon ")[1:]
+                shown = ", ".join(f"`jobmon {' '.join(usage.split())}`" for usage in usages)
+                shown = shown.replace(" [-h]", "").replace("|", "\\|")
+                does = summary
+                if parser.prog != f"jobmon {name}":
+                    does = (parser.description or "").partition(".")[0].replace("\n", " ")
+                    does = f"{does[:1].lower()}{does[1:]}"
+                yield f"| {shown} | {does}{link} |"
+        yield ""
+
+
+def _with_verbs(parser: ArgumentParser) -> Iterator[ArgumentParser]:
+    yield parser
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public list
+        if isinstance(action, _SubParsersAction):
+            yield from action.choices.values()
+
+
+def _exit_codes() -> Iterator[str]:
+    yield from ("| code | meaning |", "|---|---|")
+    yield from (f"| {code} | {meaning} |" for code, meaning in _EXIT_CODES.items())
 
 
 def literals_file() -> str:
@@ -79,6 +150,7 @@ def literals_file() -> str:
 def main() -> int:
     """Write all files."""
     LITERALS.write_text(literals_file(), encoding="utf-8")
+    DOCS.write_text(commands_page(), encoding="utf-8")
     SHARE.mkdir(exist_ok=True)
     for name, text in share_files().items():
         (SHARE / name).write_text(text, encoding="utf-8")

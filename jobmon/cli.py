@@ -24,18 +24,9 @@ GROUPS = {
         "watch": "watch a job not submitted through jobmon",
         "rerun": "submit again what a job ran",
         "restart": "submit the next attempt of a job, from its newest complete checkpoint",
-        "mark": "write a marker, which shows that a stage is done",
         "group": "make, follow and change groups of jobs, such as a sweep",
         "wait": "wait until jobs are over; the exit code says how they ended",
-        "note": "note something about a job",
-        "notify": "send a message, e.g. at the end of a script",
-        "archive": "put everything about a job into one folder or file",
-        "mute": "send no messages about a job, a group or everything for a while",
-        "ack": "acknowledge what was reported about a job",
-        "replay": "send again the messages about a job that jobmon gave up sending",
         "cancel": "stop watching a job; the job itself keeps running",
-        "forget": "remove the records of the jobs you name",
-        "prune": "remove the records of all jobs that ended before a time you give",
     },
     "look at jobs": {
         "status": "list the watched jobs",
@@ -43,31 +34,44 @@ GROUPS = {
         "show": "show everything known about jobs",
         "logs": "show or follow the output of a job",
         "progress": "show how far along a program is, from its logs",
+        "diagnose": "say what is wrong with a job: pending, running or ended",
+        "diff": "name what changed since a job last worked",
         "report": "show the whole run of a job on one page, also as HTML",
         "efficiency": "show what ended jobs used of what they requested",
-        "diagnose": "explain why a job failed, or what a log file shows",
-        "diff": "name what changed since a job last worked",
-        "health": "say whether a job is healthy: GPUs, network, checkpoints, errors",
-        "why": "explain why a job is pending",
         "checkpoints": "list the checkpoints of a job or folder, and which to resume from",
         "restarts": "list the jobs that are restarted, or the attempts of one",
-        "verify": "check that no file of a job or folder is missing or damaged",
         "patrol": "look once at everything watched: one line, and what has changed",
         "handover": "write a page for someone who takes over the jobs",
     },
+    "messages and records": {
+        "notify": "send a message, e.g. at the end of a script",
+        "mute": "send no messages about a job, a group or everything for a while",
+        "note": "note something about a job",
+        "forget": "remove the records of jobs: of those you name, or of all old ones",
+    },
     "set up": {
         "init": "connect jobmon to Discord or to a phone: write config.json",
-        "test-alerts": "send an example of each level to each channel",
+        "test": "send an example of each level to each channel",
         "test-discord": "post a test message to each Discord channel",
-        "inbox": "try jobmon without Discord: print its messages here",
         "recover": "restart monitors that were killed or lost in a reboot",
-        "patterns": "list, check and test the failure patterns",
-    },
-    "get help": {
-        "where": "show files, versions and settings, for a bug report",
         "help": "show the help of a command",
-        "completion": "print the completion script of bash, zsh or fish",
     },
+}
+# those that the list of commands only names
+FURTHER = {
+    "ack": "acknowledge what was reported about a job",
+    "archive": "put everything about a job into one folder or file",
+    "completion": "print the completion script of bash, zsh or fish",
+    "health": "say whether a job is healthy: GPUs, network, checkpoints, errors",
+    "inbox": "try jobmon without Discord: print its messages here",
+    "mark": "write a marker, which shows that a stage is done",
+    "patterns": "list, check and test the failure patterns",
+    "prune": "remove the records of all jobs that ended before a time you give",
+    "replay": "send again the messages about a job that jobmon gave up sending",
+    "test-alerts": "send an example of each level to each channel",
+    "verify": "check that no file of a job or folder is missing or damaged",
+    "where": "show files, versions and settings, for a bug report",
+    "why": "explain why a job is pending",
 }
 _LOG_VARIABLES = (
     *("JOBMON_LOG_LEVEL", "JOBMON_LOG_FILE"),
@@ -80,7 +84,7 @@ _OF_OTHER_PROGRAMS = {
     "tail": "logs -f JOB",
     "version": "--version",
 }
-COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+COMMANDS = {name: summary for group in (*GROUPS.values(), FURTHER) for name, summary in group.items()}
 
 
 def program() -> NoReturn:
@@ -133,7 +137,7 @@ def run(argv: list[str]) -> int:
         if name not in _NO_LISTS:
             words = [each for word in words for each in each_task(word)]
         return load_command(name).run(command_parser(name).parse_args(words))
-    overview = build_parser(GROUPS)
+    overview = build_parser(GROUPS, FURTHER)
     if not name:
         overview.print_help(sys.stderr)
         raise UsageError("no command given")

@@ -16,9 +16,10 @@ from jobmon.views.text_width import fill
 from jobmon_core import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _MAX_COLUMNS = 80
+ALIASES = {"prune": "forget", "test-alerts": "test"}
 DESCRIPTION = """\
 Submit Slurm jobs and get one message when each ends: how it ended, and why.
 Type `jobmon submit` where you would type `sbatch`; jobmon does the rest."""
@@ -47,12 +48,12 @@ class Command(Protocol):
         """Run the command; return the exit code."""
 
 
-def build_parser(groups: Mapping[str, Mapping[str, str]]) -> argparse.ArgumentParser:
+def build_parser(groups: Mapping[str, Mapping[str, str]], further: Iterable[str]) -> argparse.ArgumentParser:
     """Build the parser of ``jobmon`` without a command, whose help lists the commands by group."""
     parser = _Parser(
         prog="jobmon",
         usage="jobmon COMMAND [OPTIONS]",
-        description="\n".join((DESCRIPTION, "", *_overview(groups))),
+        description="\n".join((DESCRIPTION, "", *_overview(groups), f"further: {', '.join(further)}")),
         epilog=EPILOG,
     )
     parser.add_argument(
@@ -82,7 +83,8 @@ def command_parser(name: str) -> argparse.ArgumentParser:
 
 def load_command(name: str) -> Command:
     """Return the module of a command."""
-    return cast("Command", importlib.import_module(f"jobmon.commands.{name.replace('-', '_')}"))
+    module = ALIASES.get(name, name).replace("-", "_")
+    return cast("Command", importlib.import_module(f"jobmon.commands.{module}"))
 
 
 def _overview(groups: Mapping[str, Mapping[str, str]]) -> Iterator[str]:

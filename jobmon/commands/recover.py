@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Restart the monitors that died, and replace those on other hosts that have sent no heartbeat for 15
 minutes. Jobs that ended in the meantime are analysed and reported. Messages that could not be
-delivered are sent again if the settings of their channel have changed, or if `jobmon test-alerts`
+delivered are sent again if the settings of their channel have changed, or if `jobmon test`
 or `jobmon test-discord` has reached the channel since. Living monitors are left alone, so it is
 safe to run this at any time.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 DESCRIPTION = """\
-Post an example of a message to each Discord channel and print the result. `jobmon test-alerts` tests channels
+Post an example of a message to each Discord channel and print the result. `jobmon test` tests channels
 of every type."""
 EPILOG = "examples:\n  jobmon test-discord\n  jobmon test-discord --largest"
 

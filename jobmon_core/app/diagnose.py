@@ -56,6 +56,10 @@ _UNREACHABLE = "{scheduler} is not responding; the job had not ended when it was
 _FORGOTTEN = "{scheduler} no longer knows the job; it had not ended when it was last seen"
 
 
+class NotStarted(JobmonError):
+    """The job has no log yet, because it has not started."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """The job, task or component that a diagnosis is about."""
@@ -129,7 +133,7 @@ class DiagnoseCommand:
             UnknownJob: neither jobmon nor the scheduler knows the job, or it has no such task.
             StateUnreadable: the job has a state file that cannot be read.
             SchedulerUnavailable: jobmon does not know it, and the scheduler is not responding.
-            JobmonError: it has not started yet.
+            NotStarted: it has not started yet.
         """
         job, caveat = self._find(ref)
         task = _find_task(job, ref)
@@ -255,7 +259,7 @@ def _find_task(job: WatchedJob, ref: JobRef) -> Task | None:
 def _no_log_yet(job: WatchedJob, ref: JobRef, task: Task | None, now_s: float) -> JobmonError:
     if job.lacks_part(ref.key):
         return UnknownJob(f"unknown job {ref}: job {job.job_id} has no such task")
-    return JobmonError(f"job {ref} {why_not_started(job, task, now_s)}, so there is no log to diagnose")
+    return NotStarted(f"job {ref} {why_not_started(job, task, now_s)}, so there is no log to diagnose")
 
 
 def _notes(task: Task, note: str, caveat: str) -> tuple[str, ...]:

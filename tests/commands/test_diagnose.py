@@ -13,6 +13,7 @@ from jobmon_core.domain.logs.diagnosis.patterns import LABELS
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.store.jobs import JobStore
+from tests.support.job_records import RUNNING, job_of
 from tests.support.shell import Shell, complaint
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
@@ -190,3 +191,10 @@ def test_without_slurm_a_job_that_is_not_known_names_the_way_out(shell: Shell) -
     words = complaint(done)
     assert words.startswith("job 4711 cannot be looked up now: scontrol: not found on PATH")
     assert words.endswith("`jobmon diagnose FILE` explains a log file without a scheduler")
+
+
+def test_of_a_running_job_it_says_whether_it_is_healthy(shell: Shell) -> None:
+    JobStore(shell.state).save(job_of(RUNNING, job_id=9))
+    assert "\n\nJob 9 train, RUNNING" in shell.jobmon("diagnose", "9").stdout
+    found = json.loads(shell.jobmon("diagnose", "9", "--json").stdout)
+    assert (found["health"]["job_id"], found["health"]["healthy"]) == ("9", None)

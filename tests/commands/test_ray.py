@@ -52,7 +52,7 @@ def test_ray_may_be_the_default_backend(ray: FakeRay, user: User) -> None:
     watched = user.jobmon("watch", "run-1")
     assert "watching run-1 of the Ray cluster" in watched.stderr
     assert "is already watched" in user.jobmon("watch", "--all").stderr
-    assert "run-1 of the Ray cluster" in user.jobmon("watch", "ray:run-1").stderr
+    assert "run-1 is already watched" in user.jobmon("watch", "ray:run-1").stderr
 
 
 def test_a_wrong_option_is_an_error_like_that_of_any_command(ray: FakeRay, user: User) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from jobmon.cli import COMMANDS
+from jobmon.cli import COMMANDS, FURTHER
+from jobmon.parser import ALIASES
 from jobmon_core.store.jobs import JobStore
 from tests.support.job_records import RUNNING, job_of
 from tests.support.shell import Shell, complaint
@@ -24,13 +25,14 @@ def test_every_verb_has_help_with_an_example(shell: Shell, verb: str) -> None:
     done = shell.jobmon(verb, "--help")
     assert done.returncode == 0
     assert "examples:" in done.stdout + done.stderr
-    assert f"  jobmon {verb}" in done.stdout + done.stderr
+    assert f"  jobmon {ALIASES.get(verb, verb)}" in done.stdout + done.stderr
 
 
 def test_the_help_of_jobmon_names_every_verb_and_an_example(shell: Shell) -> None:
     done = shell.jobmon("--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert all(f"\n  {verb} " in done.stdout for verb in COMMANDS)
+    assert all(f"\n  {verb} " in done.stdout for verb in COMMANDS.keys() - FURTHER)
+    assert f"further: {', '.join(FURTHER)}" in " ".join(done.stdout.split())
     assert "examples:" in done.stdout
 
 
@@ -138,7 +140,7 @@ def test_the_version_is_told(shell: Shell, option: str) -> None:
         (("status", "--since", "2"), "'2' is not a period; expected e.g. 90m, 36h, 2d or 1w"),
         (("status", "--limit", "-1"), "'-1' is not a whole number of 1 or more"),
         (("status", "--watch"), "--watch needs a terminal"),
-        (("prune",), "required: --older-than"),
+        (("prune",), "name a job, or add --messages or --older-than"),
         (("patterns",), "required: list|check|test; see `jobmon patterns --help`"),
         (("watch",), "required: either JOB, or one of --pid, --pid-file and --process; see"),
         (

@@ -24,6 +24,7 @@ def test_a_pending_job_is_explained_by_what_jobmon_saw_if_slurm_is_silent(shell:
         "  why       It is held by its user.",
         "  to do     Release it with `scontrol release 12`.",
     ]
+    assert shell.jobmon("diagnose", "12").stdout.splitlines()[2:] == rest[1:]
 
 
 def test_json_has_the_category_and_says_what_is_missing(shell: Shell) -> None:
@@ -34,6 +35,7 @@ def test_json_has_the_category_and_says_what_is_missing(shell: Shell) -> None:
     assert (found["pending_tasks"], found["reason"]) == ("3-9", "Resources")
     assert found["unavailable"] == ["squeue: not found on PATH"]
     assert found["jobs_ahead"] is None
+    assert json.loads(shell.jobmon("diagnose", "12", "--json").stdout) == found
 
 
 def test_a_job_that_has_started_or_ended_is_one_sentence(shell: Shell) -> None:

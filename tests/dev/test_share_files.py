@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from share_files import LITERALS, SHARE, literals_file, share_files
+from share_files import DOCS, LITERALS, SHARE, commands_page, literals_file, share_files
 
 from jobmon.cli import COMMANDS
 from jobmon.commands.completion import SHELLS
@@ -16,6 +16,10 @@ from jobmon.commands.completion import SHELLS
 def test_the_files_are_those_that_the_parsers_make_now() -> None:
     stale = [name for name, text in share_files().items() if (SHARE / name).read_text() != text]
     assert not stale, "run `.venv/bin/python dev/share_files.py`"
+
+
+def test_the_page_of_commands_is_current() -> None:
+    assert DOCS.read_text(encoding="utf-8") == commands_page(), "run `.venv/bin/python dev/share_files.py`"
 
 
 def test_the_literals_of_the_shipped_patterns_are_current() -> None:

@@ -1,4 +1,4 @@
-"""``jobmon test-alerts``: send an example of each level to each channel."""
+"""``jobmon test``, also called ``test-alerts``."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ again; `jobmon recover` then sends the messages that waited for it. On PagerDuty
 resolves the incident that the others opened.
 
 examples:
-  jobmon test-alerts
-  jobmon test-alerts email phone"""
+  jobmon test
+  jobmon test email phone"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
