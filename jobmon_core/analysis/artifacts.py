@@ -72,11 +72,7 @@ def look_at_all_found(
     *,
     listings: Listings,
 ) -> Iterator[tuple[str, Artifacts, tuple[Event, ...]]]:
-    """Yield the key of each task, and what `look_at_found_outputs` returns for it.
-
-    ``known`` is what the previous look found, by key. Tasks for which no time is left are left out: they come
-    first the next time.
-    """
+    """Yield the key of each task, and what `look_at_found_outputs` returns for it, while time is left."""
     looks = [(task, known.get(task.key, Artifacts())) for task in tasks]
     for task, before in sorted(looks, key=lambda look: look[1].looked_s):
         if not listings.is_time_left:
@@ -93,10 +89,7 @@ def look_at_found_outputs(
     *,
     listings: Listings,
 ) -> tuple[Artifacts, tuple[Event, ...]]:
-    """Return what is in the folder that the log or the script names, and an event for a new checkpoint.
-
-    The arguments are those of `look_at_artifacts`. While no such folder is known, the result has no outputs.
-    """
+    """Return what is in the folder that the log or the script names, and an event for a new checkpoint."""
     folder = before.outputs.folder if before.outputs else ""
     searched_bytes = before.searched_bytes
     if not folder:
@@ -121,8 +114,7 @@ def look_at_found_outputs(
 def _search(job: WatchedJob, task: Task, searched_bytes: int, listings: Listings) -> tuple[str, int]:
     """Return the folder in which the job has written, or "", and the size of the logs that were searched.
 
-    If no time is left to list all folders, the search counts all the same: it must not take the time of the
-    other tasks in each look.
+    A search that runs out of time counts all the same: it must not take the time of other tasks each time.
     """
     paths = [path for path in dict.fromkeys(log_files(job, task)) if path not in ("", os.devnull)]
     size_bytes = sum(map(_size, paths))
@@ -142,8 +134,7 @@ def _search(job: WatchedJob, task: Task, searched_bytes: int, listings: Listings
 def folders_named(job: WatchedJob, task: Task, searched_bytes: int = 0, script: str = "") -> list[str]:
     """Return the folders that the log or the script of a task names for what it writes, the likeliest first.
 
-    ``searched_bytes``: so much of the logs was searched before. ``script``: its text; if empty, the file is
-    read. They are absolute paths, of folders that need not exist.
+    They are absolute, and need not exist. Of the logs, ``searched_bytes`` were searched before.
     """
     paths = [path for path in dict.fromkeys(log_files(job, task)) if path not in ("", os.devnull)]
     named = [*(_in_script(job, task, script) if not searched_bytes else ()), *_in_logs(paths, searched_bytes)]
@@ -195,10 +186,9 @@ def _is_written(folder: str, own: OwnFiles, listings: Listings) -> bool:
 
 
 def artifacts_key(job: WatchedJob, task: Task) -> str | None:
-    """Return the key under which a task's outputs and checkpoints are kept.
+    """Return the key under which a task's outputs and checkpoints are kept; None if the user named none.
 
-    It is the task's own, or empty if neither a folder nor a pattern differs between the tasks of the array.
-    None if the user named neither a folder nor a pattern for them.
+    It is empty if all tasks of the array share what is named.
     """
     settings = job.own_settings
     if not (settings.output_names or settings.checkpoint_names):
@@ -231,11 +221,9 @@ def look_at_artifacts(
     listing_of: Callable[..., Listing] = list_files,
     origin: Origin = Origin.NAMED,
 ) -> tuple[Artifacts, tuple[Event, ...]]:
-    """Return what the named folders hold at ``now_s`` (Unix seconds), and an event if a checkpoint is new.
+    """Return what the named folders hold at ``now_s``, and an event if a checkpoint is new.
 
-    ``before`` is the result of the previous look; ``logs`` are paths of log files, which do not count as
-    outputs. ``listing_of`` may replace `list_files`; ``origin`` is what leads to the folders. Only the job's
-    own checkpoints count; in a folder that the user did not name, also only its own outputs.
+    Only the job's own checkpoints count; in a folder that the user did not name, also only its own outputs.
     """
     settings = job.own_settings
     saved_in = checkpoint_folder(job, task) or job.workdir

@@ -81,11 +81,8 @@ def looks_for_checkpoints(
 ) -> Iterator[FoundCheckpoints]:
     """Yield what each folder has in which a task may save: the one that is named, else those that are found.
 
-    What was saved since ``since_s``, before the start of the run, counts too; ``further`` are folders that
-    are looked at in the end, without those below them.
-
-    Raises:
-        JobmonError: the machine of the job does not answer.
+    What was saved since ``since_s``, before the start of the run, counts too. ``further`` folders come last,
+    without those below them. Raises JobmonError if the machine of the job does not answer.
     """
     job, task, machine = search.job, search.task, search.machine
     named = checkpoint_folder(job, task)
@@ -113,10 +110,7 @@ def looks_for_checkpoints(
 
 
 def _folders(search: CheckpointSearch) -> Iterator[str]:
-    """Yield where checkpoints may be: as the monitor has seen, as the log says, as the script says.
-
-    On another machine: as the log says, and where the job was started.
-    """
+    """Yield where checkpoints may be: as the monitor has seen, as the log says, as the script says."""
     job, task = search.job, search.task
     if search.machine:
         yield from _mentioned(job, task, search.machine.folders[-1])
@@ -148,11 +142,7 @@ class FolderToSearch(NamedTuple):
 
 
 def folder_of(machine: MachineFolders | None, folder: str) -> FolderToSearch:
-    """Return a folder of another machine; of this one without ``machine``.
-
-    Raises:
-        SchedulerUnavailable: the machine does not answer.
-    """
+    """Return a folder of another machine; of this one without ``machine``."""
     if machine is None:
         return FolderToSearch(folder)
     there = machine.files_below(folder)

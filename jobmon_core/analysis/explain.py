@@ -239,11 +239,7 @@ def _load_matcher(user_patterns: Path | None) -> tuple[Matcher, str]:
 
 
 def job_patterns(settings: JobSettings | None) -> tuple[Pattern, ...]:
-    """Return the error patterns that the user lists for one job.
-
-    One that is only a warning is never the cause. A match alone casts no doubt on a success; a diagnosis
-    mentions each that matches.
-    """
+    """Return the error patterns that the user lists for one job."""
     if settings is None:
         return ()
     return tuple(

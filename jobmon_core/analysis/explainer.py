@@ -42,11 +42,9 @@ def diagnoses_of(
 ) -> Mapping[str, Diagnosis]:
     """Return a diagnosis for each ended task in ``keys``. The file ``user_patterns`` may be missing.
 
-    The helper calls ``read_progress``, which reads on to the ends of the logs, and ``telemetry_of`` with a
-    key: what agents reported about this task. If it is killed, another one starts, because restarts depend
-    on the cause. If the helper fails, that is logged, and every key has an empty diagnosis with a note that
-    says so. If it succeeds, another helper calls ``changes_of`` with the diagnoses: what changed since the
-    job last worked, by key; the diagnoses do not depend on its success.
+    The helper calls ``read_progress``, which reads on to the ends of the logs. If it is killed, another one
+    starts, because restarts depend on the cause; if it fails, each diagnosis is empty, with a note that says
+    so. Then another helper calls ``changes_of``; the diagnoses do not depend on its success.
     """
 
     def diagnose_all() -> dict[str, Diagnosis]:

@@ -94,11 +94,10 @@ def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
 
 
 def named_logs(job: WatchedJob, task: Task, own: OwnFiles | None = None) -> tuple[str, ...]:
-    """Return the paths of further logs: those that the job's settings name, and those of watched workers.
+    """Return the paths of further logs: those that the settings name, and those of watched workers.
 
-    Only files of ``own`` count; None: all. The least recently written comes first. Of more than 64, the first
-    and the last 32 are returned. Empty if all tasks of an array share the pattern, since the files may belong
-    to another task.
+    Only files of ``own`` count; None: all. Of more than 64, the 32 that were written first and last are
+    returned; none if all tasks of an array share the pattern, since the files may belong to another task.
     """
     candidates = {*_globbed(job, task), *job.worker_logs}.difference(log_files(job, task))
     found = [(modified_s(path), path) for path in candidates]
@@ -176,10 +175,7 @@ def own_files_of_runs(
 
 
 def start_of_run_s(job: WatchedJob, task: Task) -> float:
-    """Return when the task's latest run started (Unix seconds).
-
-    If that is not known, return when the job was submitted, else when jobmon began to watch it.
-    """
+    """Return when the task's latest run started (Unix seconds)."""
     started_s = task.end.started_s if task.end else task.start_s
     return started_s or job.submitted_s or job.registered_s
 

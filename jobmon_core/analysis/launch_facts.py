@@ -91,10 +91,7 @@ def _with_step_errors(facts: LaunchFacts, job: WatchedJob, task: Task) -> Launch
 def _worker_logs(
     job: WatchedJob, task: Task, settings: JobSettings, reader: ReaderState | None
 ) -> WorkerLogs | None:
-    """Return the logs of workers that the user named; None without any, or if other tasks share them.
-
-    A folder alone names logs, but not necessarily one for each worker; with a `launch_timeout` it does.
-    """
+    """Return the logs of workers that the user named; None without any, or if other tasks share them."""
     if not settings.log_files or is_shared(job, settings.log_dir + settings.log_pattern) or reader is None:
         return None
     main = log_files(job, task)

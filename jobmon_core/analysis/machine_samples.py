@@ -1,7 +1,4 @@
-"""For jobs without agents, store the use of their machines where an agent would store what it measures.
-
-So the same rules find a disk that is nearly full, and the same views show the figures.
-"""
+"""For jobs without agents, store the use of their machines where an agent would store what it measures."""
 
 from __future__ import annotations
 

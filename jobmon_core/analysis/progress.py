@@ -1,8 +1,4 @@
-"""Update the progress files of running jobs.
-
-Read their logs, look at their outputs and checkpoints, search for failures and judge what agents measured. A
-monitor calls this in a short-lived helper process.
-"""
+"""Update the progress files of running jobs."""
 
 from __future__ import annotations
 
@@ -106,13 +102,10 @@ def follow_progress(
     files_elsewhere: FilesElsewhere = lambda _: None,
     lineages: LineageStore | None = None,
 ) -> dict[str, Followed]:
-    """Read what was appended to the logs of these jobs, look at their outputs, update their progress files.
+    """Read on in the logs of these jobs, look at their outputs, and update their progress files.
 
-    Return what was found, by state id. ``file_of`` returns the progress file of the job with a state id;
-    ``now_s`` is in Unix seconds. ``user_patterns`` is the path of the user's failure patterns; the file may
-    be missing. ``telemetry_of`` returns what agents measured of a task; without it, that is not judged.
-    ``files_elsewhere`` returns the outputs of a job on a machine whose files cannot be read here, else None.
-    ``lineages`` has those of jobs that may be restarted; without it, it is not judged whether they resumed.
+    Without ``telemetry_of``, what agents measured is not judged; without ``lineages``, not whether an attempt
+    resumed. ``files_elsewhere`` returns the outputs of a job whose files cannot be read here, else None.
     """
     look = _LookInputs(now_s, user_patterns, telemetry_of, Listings(), files_elsewhere, lineages, file_of)
     return {job.id: _follow_safely(job, file_of(job.id), look) for job in jobs}
@@ -150,10 +143,7 @@ def _follow(job: WatchedJob, file: JsonFile[ProgressState], look: _LookInputs) -
 def _with_look(
     record: ProgressState, job: WatchedJob, task: Task, searched: Sequence[str], look: _LookInputs
 ) -> ProgressState:
-    """Return the record after one more look at a running task.
-
-    If the same look found a stall, the measurements may explain it: its event then gets that reason.
-    """
+    """Return the record after one more look at a running task."""
     key = task.key
     seen = TaskLook(
         look.now_s,
@@ -204,8 +194,7 @@ def _with_resume(
 def _tasks_to_read(job: WatchedJob, record: ProgressState) -> list[Task]:
     """Return the tasks whose logs are to be read: those that have just ended, then up to 32 that run.
 
-    One that no look saw while it ran is read if the user said how much there is to do, or if another attempt
-    may follow.
+    One that no look saw while it ran is read if its total is known, or if another attempt may follow.
     """
     settings = job.own_settings
     is_wanted = settings.total_items is not None or settings.attempt is not None
@@ -235,9 +224,8 @@ def _logs_to_search(
 ) -> dict[str, list[str]]:
     """Return the logs in which to search for failures of each running task, by its key.
 
-    A log that several components of a het job share is searched once, on behalf of the first of them. A log
-    that several of the followed tasks of an array share is not searched, because it does not show which of
-    them failed.
+    A log that components of a het job share is searched once; one that tasks of an array share is not,
+    because it does not show which of them failed.
     """
     writers = Counter(path for paths in logs.values() for path in paths)
     found, taken = dict[str, list[str]](), set[str]()
@@ -313,10 +301,7 @@ def settings_of_task(job: WatchedJob) -> JobSettings:
 def with_known_total(
     progress: Progress | None, settings: JobSettings, folder: str, own: OwnFiles
 ) -> Progress | None:
-    """Return the progress with the total of the settings, else of the log, else of the newest checkpoint.
-
-    Checkpoints that are not among ``own`` are those of another run.
-    """
+    """Return the progress with the total of the settings, else of the log, else of the newest checkpoint."""
     progress = with_total(progress, settings.total_items)
     if not folder or progress is None or progress.total is not None:
         return progress

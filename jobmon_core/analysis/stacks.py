@@ -25,11 +25,7 @@ _MAX_BYTES = 2**20
 
 
 def take_stacks(job: WatchedJob, task: Task, telemetry: TaskTelemetry) -> StackReport:
-    """Return the stacks of the processes of a running task; takes up to a minute and a half.
-
-    Raises:
-        StorageFailed: the folder for them cannot be created.
-    """
+    """Return the stacks of the processes of a running task; takes up to a minute and a half."""
     folder = _empty_folder(telemetry.folder / FOLDER)
     backend, job_id = find_backend(job.backend), str(task.raw_job_id or job.job_id)
     if backend.in_job:

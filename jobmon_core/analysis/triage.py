@@ -146,11 +146,7 @@ def _explained(event: Event, reason: Event | None, is_stalled: bool) -> Event:  
 
 
 def own_logs(job: WatchedJob, task: Task, ended: Iterable[Worker]) -> dict[str, bool]:
-    """Return for the own log of each ended worker whether it shows that the worker had done its share.
-
-    A log that cannot be read, that is the job's own or that was last written before the worker started is
-    left out.
-    """
+    """Return for each own log of ended workers that can be read whether its worker had done its share."""
     patterns = job.own_settings.progress_patterns
     main = log_files(job, task) if not job.worker_logs else ()
     own = own_files(job, task)

@@ -100,10 +100,7 @@ def decision_about(
 
 
 def _unseen(job: WatchedJob, task: Task) -> str:
-    """Return that a job of Ray may have saved where only its cluster sees it; empty if this machine sees it.
-
-    A folder that is not there yet has nothing, if the one in which it will be is there.
-    """
+    """Return that a job of Ray may have saved where only its cluster sees it; else empty."""
     folder = checkpoint_folder(job, task) if is_ray(job.backend) else ""
     place = folder if os.path.isdir(folder) else os.path.dirname(folder)  # noqa: PTH112, PTH120 - texts
     if not folder or os.access(place, os.R_OK | os.X_OK):

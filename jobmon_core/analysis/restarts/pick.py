@@ -1,12 +1,10 @@
 """Pick the checkpoint from which the next attempt of a lineage resumes, and see that it is still the same.
 
-Only what is certainly complete is picked: what its framework writes last is there, its final name was given
-by a rename, or the structure of its files shows that they are whole. What is merely possible is passed over:
-a run that resumes from half a checkpoint fails, or silently starts from scratch, and either costs more than
-the steps since the checkpoint before it.
+Only what is certainly complete is picked: a run that resumes from half a checkpoint fails, or silently starts
+from scratch, and either costs more than the steps since the checkpoint before it.
 
-Loading a checkpoint may execute code. So all of its files must belong to the user (or to root, as in
-`domain/job/own_files.py`), those to which its links lead included: others may write to the folder.
+Loading a checkpoint may execute code. So all of its files must belong to the user or to root, those to which
+its links lead included: others may write to the folder.
 """
 
 from __future__ import annotations
@@ -65,16 +63,9 @@ def pick(
 ) -> PickedCheckpoint | None:
     """Return the newest complete checkpoint of an attempt that has ended, or of the attempts before it.
 
-    Of numbered checkpoints the highest step counts, not the latest time. A step beyond all the work there is
-    to do counts only if no other checkpoint is complete: a program would find nothing left to do. If the
-    attempt resumed from one, no later one of an earlier attempt counts: that one was incomplete, or the user
-    chose to go back.
-
-    The attempt has ended: a checkpoint that is being written is not recognized as such. Without ``lineage``,
-    only checkpoints of the attempt itself count; ``machine`` lists no stranger's files.
-
-    Returns:
-        None if no checkpoint is certainly complete, or if it is not known where the job saves them.
+    Of numbered checkpoints the highest step counts, not the latest time; a step beyond all the work there is
+    to do only if no other is complete: a program would find nothing left to do. If the attempt resumed from
+    one, no later one of an earlier attempt counts: that one was incomplete, or the user chose to go back.
     """
     search = CheckpointSearch(job, task, progress, now_s, script, machine=machine)
     every = [each for each in own_checkpoints(search, lineage) if each.found.is_complete]
@@ -137,13 +128,7 @@ def is_still(picked: PickedCheckpoint, machine: MachineFolders | None = None) ->
 def checkpoint_at(
     path: str, now_s: float, machine: MachineFolders | None = None
 ) -> tuple[OwnCheckpoint | None, str]:
-    """Return the checkpoint with this absolute path, complete or not; None if none has it, and why.
-
-    The reason is empty if its folder could be read.
-
-    Raises:
-        SchedulerUnavailable: it is on another ``machine``, which does not answer.
-    """
+    """Return the checkpoint with this absolute path, complete or not; None if none has it, and why."""
     folder, name = os.path.split(path)
     place, listed, read = folder_of(machine, folder)
     looked = find_checkpoints(
@@ -251,13 +236,7 @@ def set_aside(
     *,
     script: str = "",
 ) -> tuple[str, ...]:
-    """If the user wants it, rename the incomplete checkpoints above the picked one; return the new paths.
-
-    The attempt has ended; without a proof of that in the decision, nothing is renamed.
-
-    Raises:
-        StorageFailed: a checkpoint cannot be renamed.
-    """
+    """If the user wants it, rename the incomplete checkpoints above the picked one; return the new paths."""
     place, moved = job.attempt, list[str]()
     if place is None or not lineage.settings.set_aside or not decision.proof:
         return ()

@@ -93,11 +93,8 @@ def follow_attempt(
 ) -> tuple[ResumeState, tuple[Event, ...]]:
     """Return the state after one more look at an attempt, and what is new.
 
-    The lineage gets the first and the last step; a start from scratch ends it. ``progress_file`` returns the
-    progress file of the job with a state id.
-
-    Raises:
-        StorageFailed: the lineage cannot be read or written; the next look repeats this one.
+    The lineage gets the first and the last step; a start from scratch ends it. If it cannot be written
+    (StorageFailed), the next look repeats this one.
     """
     state, events = before, tuple[Event, ...]()
     if look.place.resume_step is not None and state.watched is None:
@@ -175,10 +172,7 @@ def _first_counts(look: AttemptLook, like: Progress, shared: Container[str]) -> 
 
 
 def _own_beginning(look: AttemptLook, path: str, shared: Container[str]) -> bytes:
-    """Return the beginning of what an attempt has written to a log; empty if that is not known.
-
-    Of a log that is ``shared`` with earlier attempts, only what was appended since counts.
-    """
+    """Return the beginning of what an attempt has written to a log; empty if that is not known."""
     earlier = look.job.earlier_logs.get(path)
     if earlier is None:
         if path in shared:

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 def files_of(patterns: Iterable[str], *, folders: bool = False) -> dict[str, ListedFile | None]:
     """Return the regular files that globs match, by their paths, sorted.
 
-    If a file has the very name of a pattern, only that file is found. A pattern without wildcards is in
-    the result with None if there is no such file. ``folders``: folders count as files of 0 bytes, as a
-    checkpoint may be one.
+    A file with the very name of a pattern comes before its wildcards; a pattern without any is in the result
+    with None if there is no such file. With ``folders``, these count as files of 0 bytes.
     """
     found: dict[str, ListedFile | None] = {}
     for pattern in patterns:

@@ -57,11 +57,7 @@ class JobFolder(NamedTuple):
 
 
 def folders_of(ctx: Context, job: WatchedJob, ref: JobRef) -> list[JobFolder]:
-    """Return the folders of the outputs of a job, or of the part ``ref``: as named, else as `show` has them.
-
-    Raises:
-        JobmonError: none is known, or this machine does not see its files.
-    """
+    """Return the folders of the outputs of a job, or of the part ``ref``; raise JobmonError without any."""
     settings = job.settings or JobSettings()
     if machine_of_files(job.backend) is Machine.OTHER:
         raise JobmonError(f"job {ref} writes its files on another machine ({job.cluster}): verify them there")
@@ -205,11 +201,7 @@ def checkpoints_in(ctx: Context, folder: str) -> CheckpointList:
 
 
 def checkpoints_of(ctx: Context, job: WatchedJob, ref: JobRef) -> list[CheckpointList]:
-    """Return the checkpoints of the tasks of a job, or of the part ``ref``: one list for each folder.
-
-    Raises:
-        JobmonError: no task has started.
-    """
+    """Return the checkpoints of the tasks of a job, or of the part ``ref``: one list for each folder."""
     job = with_log_paths(ctx, current_status(ctx, job).job)
     progress, record = ctx.progress_file(job.id).read(), ctx.run_record(job.id).taken()
     script = (record.script.text if record and record.script else None) or ""

@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 def open_group(
     ctx: Context, name: str, settings: Callable[[GroupSettings], GroupSettings] | None = None
 ) -> bool:
-    """Create a group if there is none with this name, and change its settings; return whether it is new.
-
-    Raises:
-        Invalid: no group can have this name.
-        StateUnreadable, StorageFailed: its file cannot be read or written.
-    """
+    """Create a group if there is none with this name, and change its settings; return whether it is new."""
     is_new = not ctx.groups.exists(name) and ctx.groups.create(Group(name, ctx.clock.now()))
     if settings:
         update(ctx, name, lambda group: replace(group, settings=settings(group.settings)))
@@ -40,11 +35,7 @@ def open_group(
 
 
 def update(ctx: Context, name: str, change: Callable[[Group], Group]) -> Group:
-    """Change a group under its lock; return the new one.
-
-    Raises:
-        UnknownGroup, StateUnreadable, StorageFailed: as `GroupStore.locked` and `GroupStore.save`.
-    """
+    """Change a group under its lock; return the new one."""
     with ctx.groups.locked(name) as group:
         changed = change(group)
         if changed != group:
@@ -73,16 +64,10 @@ def join_group(
 def add_job(
     ctx: Context, starter: MonitorStarter, name: str, ref: JobRef, run: str = "", *, job_name: str = ""
 ) -> tuple[str, bool]:
-    """Add a job to a group, and watch it if it is not watched yet.
+    """Add a job to a group, and watch it; return the name of its run, and whether it is new in the group.
 
-    ``run`` is the name of its run; if it is empty, the job's own name, with its id if that is taken. For a
-    new job, whose state file may not have its name yet, ``job_name`` is that name if the caller knows it.
-
-    Returns:
-        The name of the run, and whether the job is new in the group.
-
-    Raises:
-        JobmonError: the job is unknown, or it cannot be watched; or another job is the run of this name.
+    Without ``run``, that is the job's own name (``job_name`` if its state file may lack it), with its id if
+    taken.
     """
     job = watched_job(ctx, starter, ref)
     result: list[tuple[str, bool]] = []
@@ -103,12 +88,7 @@ def add_job(
 
 
 def queued_jobs(ctx: Context, glob: str) -> list[QueuedJob]:
-    """Return the user's pending and running jobs of the configured backend whose names match ``glob``.
-
-    Raises:
-        SchedulerUnavailable: the scheduler does not respond.
-        JobmonError: there is no such job.
-    """
+    """Return the user's pending and running jobs of the configured backend whose names match ``glob``."""
     answer = ctx.job_control(ctx.configuration().backend).queued_jobs(user_name())
     if isinstance(answer, Unreachable):
         raise SchedulerUnavailable(f"the queue cannot be listed now: {answer.why}; try again later")
@@ -119,11 +99,7 @@ def queued_jobs(ctx: Context, glob: str) -> list[QueuedJob]:
 
 
 def watched_job(ctx: Context, starter: MonitorStarter, ref: JobRef) -> WatchedJob:
-    """Return the record of a job; begin to watch it if jobmon has none, or was asked to stop watching it.
-
-    Raises:
-        JobmonError: it is unknown, or watched only as a part of a larger job.
-    """
+    """Return the record of a job; begin to watch it if jobmon has none, or was asked to stop watching it."""
     from jobmon_core.app.watch import watch  # most jobs are watched already
     from jobmon_core.domain.backends import DEFAULT_BACKEND
     from jobmon_core.domain.slurm.log_paths import LogPaths

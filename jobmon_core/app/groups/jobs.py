@@ -117,13 +117,7 @@ class Changed(NamedTuple):
 
 
 def change_jobs(ctx: Context, change: Change, jobs: Sequence[WatchedJob]) -> Iterator[Changed]:
-    """Change jobs, those of each cluster together; yield the answer of each cluster.
-
-    To cancel one that has ended, and of which another attempt is due, is to end its lineage.
-
-    Raises:
-        StorageFailed: a lineage cannot be ended.
-    """
+    """Change jobs, those of each cluster together; yield the answer of each cluster."""
     if due := [job for job in jobs if change is Change.CANCEL and job.is_restarting]:
         for job in due:
             end(ctx, lineage_id_of(job), "ended by `jobmon group cancel`")

@@ -75,12 +75,7 @@ def plan_file(
 ) -> PlannedFile:
     """Read a file of runs, and note in the group what is to be submitted; the group is made if there is none.
 
-    ``backend`` is that of all runs; None for the configured one.
-
-    Raises:
-        ConfigInvalid: lists every fault of the file, or of the configuration.
-        Invalid: no group can have this name.
-        StateUnreadable, StorageFailed: the file of the group cannot be read or written.
+    Without ``backend``, it is the configured one. ConfigInvalid lists every fault of the file.
     """
     from jobmon_core.observe.job_config import read_runs
 
@@ -129,7 +124,6 @@ class SubmitRuns:
         Raises:
             CommandBusy: another command submits runs of this group.
             SchedulerMissing: this host has no such scheduler.
-            JobmonError: the group cannot be read or written.
         """
         lock = self.ctx.home.monitors / f"group-{self.group}.lock"
         with command_lock(lock, f"jobmon group for {self.group}", _LOCK_TIMEOUT_S):

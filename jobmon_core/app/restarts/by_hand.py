@@ -69,9 +69,8 @@ def plan_restart(ctx: Context, argument: str, from_: str = "") -> RestartPlan:
     """Return a plan to submit the next attempt of a job; ``from_`` is the path of a checkpoint, if not empty.
 
     Raises:
-        UnknownJob, StateUnreadable, StorageFailed: jobmon has no record of it, or cannot read it.
-        JobmonError: it may still run, it is an array or a het job, the checkpoint is not complete, or what
-            it ran is not known.
+        JobmonError: it is unknown, may still run, is an array or a het job, what it ran is not known, or
+            the checkpoint is not complete.
     """
     job, _ = find_job(ctx, argument)
     lineage, notes = ctx.lineages.of_job(job), list[str]()
@@ -168,12 +167,7 @@ def _newest(
 
 
 def _named(ctx: Context, job: WatchedJob, path: str) -> tuple[PickedCheckpoint, str]:
-    """Return the checkpoint with this path, and why it counts as complete.
-
-    Raises:
-        JobmonError: it is not there, no checkpoint, not the user's, or not certainly complete.
-        SchedulerUnavailable: it is on another machine, which does not answer.
-    """
+    """Return the checkpoint with this path, and why it counts as complete."""
     machine = ctx.machine_folders(job)
     if machine and not path.startswith("/"):
         raise JobmonError(f"{path} is on {job.cluster}: give its absolute path")
@@ -208,12 +202,7 @@ def _new_lineage(ctx: Context, job: WatchedJob) -> Lineage:
 
 
 def restart(ctx: Context, plan: RestartPlan, tell: Callable[[str], None]) -> SubmissionResult:
-    """Save the decision, and submit the next attempt; a member of a group that it continues moves on.
-
-    Raises:
-        JobmonError: another attempt has followed since the plan was made.
-        StorageFailed: a file cannot be read or written.
-    """
+    """Save the decision, and submit the next attempt; a member of a group that it continues moves on."""
     with ctx.lineages.locked(plan.lineage.id):
         ctx.lineages.replace(plan.lineage.id, lambda now: _decided(ctx, plan, now))
         if plan.recorded:

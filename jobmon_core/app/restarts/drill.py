@@ -23,11 +23,7 @@ _NEAR = 0.9  # of the step of the checkpoint: an attempt that begins earlier has
 
 
 def drillable(ctx: Context, lineage: Lineage) -> tuple[WatchedJob, JobControl]:
-    """Return the first attempt of a lineage, and what cancels it, if a drill is possible.
-
-    Raises:
-        JobmonError: it is not; the text says why.
-    """
+    """Return the first attempt of a lineage, and what cancels it, if a drill is possible."""
     first, job = lineage.attempt(0), None
     if lineage.settings.mode is not RestartMode.ON or lineage.ended_why or lineage.is_held:
         why = lineage.ended_why or f"its restarts are {'held' if lineage.is_held else lineage.settings.mode}"
@@ -45,11 +41,8 @@ def drillable(ctx: Context, lineage: Lineage) -> tuple[WatchedJob, JobControl]:
 def drill(ctx: Context, lineage_id: str, at_step: int, tell: Callable[[str], None]) -> bool:
     """Cancel the first attempt once it has a complete checkpoint; return whether the second resumed from it.
 
-    It waits for as long as that takes, in the queue, too. After the cancellation, the monitors go on if the
-    caller stops waiting. ``at_step`` is the step that the checkpoint must have reached.
-
-    Raises:
-        JobmonError: the attempt has ended before, or cannot be cancelled.
+    It waits for as long as that takes, in the queue, too; after the cancellation, the monitors go on if the
+    caller stops waiting. The checkpoint must have reached ``at_step``.
     """
     found: PickedCheckpoint | None = None
     while not (found and is_still(found)):  # one that was being written has changed since the last look

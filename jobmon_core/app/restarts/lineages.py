@@ -33,12 +33,7 @@ def all_lineages(ctx: Context) -> Iterator[LineageSummary | str]:
 
 
 def lineage_of(ctx: Context, argument: str) -> LineageSummary:
-    """Return the summary of the lineage that the job ``argument``, any attempt, is part of.
-
-    Raises:
-        UnknownJob, StateUnreadable, StorageFailed: jobmon has no record of it, or cannot read it.
-        JobmonError: it is part of no lineage.
-    """
+    """Return the summary of the lineage that the job ``argument``, any attempt, is part of."""
     job, _ = find_job(ctx, argument)
     lineage = ctx.lineages.of_job(job)
     if lineage is None:
@@ -82,12 +77,7 @@ def _completed(ctx: Context, attempt: Attempt, job: WatchedJob) -> Attempt:
 
 
 def hold(ctx: Context, lineage_id: str, *, is_held: bool) -> None:
-    """Let a restart that is due wait for the user, or release it.
-
-    Raises:
-        JobmonError: the lineage has ended.
-        StorageFailed: its file cannot be read or written.
-    """
+    """Let a restart that is due wait for the user, or release it."""
 
     def change(lineage: Lineage) -> Lineage:
         if lineage.ended_why:
@@ -98,11 +88,7 @@ def hold(ctx: Context, lineage_id: str, *, is_held: bool) -> None:
 
 
 def end(ctx: Context, lineage_id: str, why: str = _BY_HAND) -> None:
-    """End a lineage: no further attempt follows, and what is needed to submit one is deleted.
-
-    Raises:
-        StorageFailed: a file cannot be read, written or removed.
-    """
+    """End a lineage: no further attempt follows, and what is needed to submit one is deleted."""
 
     def change(lineage: Lineage) -> Lineage:
         if lineage.ended_why or not lineage.id:

@@ -1,9 +1,8 @@
 """Use case: submit the next attempt of a lineage, once, whatever is killed meanwhile.
 
-All of it happens under the lineage's lock, which the helper that submits inherits: while it runs, no other
-process submits an attempt. What it is about to do is saved before sbatch starts, and found again after it
-was cut off, see `submit_once`. `JobControl` of Slurm knows the job by its session; until it answers, nothing
-is submitted.
+All of it happens under the lineage's lock, which the helper that submits inherits. What it is about to do is
+saved before sbatch starts, and found again after it was cut off, see `submit_once`: Slurm knows the job by
+its session; until it answers, nothing is submitted.
 """
 
 from __future__ import annotations
@@ -76,8 +75,7 @@ _ALL = "all"  # the lock of all submissions: no lineage has this id
 def submit_attempt(ctx: Context, lineage_id: str, number: int) -> SubmissionResult:
     """Submit the attempt with this number, if that was decided; never raises a `JobmonError`.
 
-    Having waited for the lineage's lock, it finds out what became of a submission that was cut off. One is
-    submitted at a time, so that two of a user do not both see room for one more within the hour.
+    One is submitted at a time, so that two of a user do not both see room for one more within the hour.
     """
     now_s = ctx.clock.now()
     try:

@@ -90,10 +90,7 @@ def compare(
     now_s: float,
     other_content: Iterable[str] = (),
 ) -> Completeness:
-    """Return the verdict on a folder with what differs from its source, at the depth of the verdict.
-
-    ``other_content`` are names of files whose content was compared, and differs.
-    """
+    """Return the verdict on a folder with what differs from its source, at the depth of the verdict."""
     changed = set(other_content)
     different = [
         Difference(name, file.size_bytes, source[name].size_bytes, file.modified_s, now_s - file.modified_s)

@@ -96,10 +96,9 @@ def paths_in_log(lines: Iterable[str]) -> Iterator[str]:
 
 
 def paths_in_script(text: str, variables: Mapping[str, str]) -> Iterator[str]:
-    """Yield the paths that options in a job script name; ``variables`` are those of the job's environment.
+    """Yield the paths that options in a job script name, given the variables of the job's environment.
 
-    Assignments of the script are followed, as far as they are plain. A path ends before the first
-    variable that is not known.
+    Plain assignments are followed; a path ends before the first variable that is not known.
     """
     known = dict(variables)
     for line in text.replace("\\\n", " ").split("\n"):
@@ -124,10 +123,7 @@ def likely_folders(paths: Iterable[str]) -> list[str]:
 
 
 def folder_of(path: str) -> str:
-    """Return the folder in which outputs are to be looked for, given a path that a program writes to.
-
-    That is the folder itself, the folder of a file, or the one that holds a folder with one checkpoint.
-    """
+    """Return the folder in which outputs are to be looked for, given a path that a program writes to."""
     name = name_of(path)
     if not (_FILE.search(name) or _OF_ONE_CHECKPOINT.search(name)):
         return path

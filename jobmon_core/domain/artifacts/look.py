@@ -17,8 +17,7 @@ _SETTLED_S = 5.0  # a program may still be writing a file that was modified less
 def outputs_after(before: Outputs | None, listing: Listing, now_s: float, min_per_s: float = 0.0) -> Outputs:
     """Return the outputs as of ``now_s``, given those of the previous look, if any.
 
-    ``min_per_s`` is the growth in bytes per second that the user demands: outputs that grow more slowly count
-    as idle. 0: any growth is enough.
+    Outputs that grow more slowly than ``min_per_s`` (bytes per second) count as idle.
     """
     if before and before.folder != listing.folder:  # the folder of another run
         before = None
@@ -72,9 +71,8 @@ def checkpoints_after(
 ) -> tuple[Checkpoints, ListedFile | None]:
     """Return the checkpoints as of ``now_s``, and the latest saved one if it is new since the previous look.
 
-    A checkpoint counts as saved once nothing has been written to it for a few seconds, or if the job has
-    ``ended``. Those from before ``started_s`` say nothing about the interval between two of this run. Times
-    are Unix seconds.
+    One counts as saved if nothing has been written to it for a few seconds, or if the job has ``ended``.
+    Those from before ``started_s`` say nothing about the interval.
     """
     files = sorted(listing.files, key=lambda file: (file.modified_s, file.name))
     saved = [file for file in files if ended or now_s - file.modified_s >= _SETTLED_S][-1:]
@@ -93,11 +91,7 @@ def checkpoints_after(
 
 
 def _interval_s(times_s: list[float]) -> float | None:
-    """Return the median interval between checkpoints; None with fewer than two intervals.
-
-    ``times_s`` are the times of their files; pauses within one checkpoint do not count. Of two middle values,
-    the result is the upper one.
-    """
+    """Return the median interval between checkpoints; None with fewer than two intervals."""
     pauses = [later - earlier for earlier, later in pairwise(times_s)]
     intervals = [pause for pause in pauses if pause > _SAME_SAVE * max(pauses)]
     if len(intervals) >= _MIN_INTERVALS:

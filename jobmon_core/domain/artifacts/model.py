@@ -124,10 +124,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Artifacts:
-    """All that a look at the named folders of a job found; None for what is not named.
-
-    If only outputs are named, ``checkpoints`` are None until one is found.
-    """
+    """All that a look at the named folders of a job found; None for what is not named."""
 
     looked_s: float = 0.0
     outputs: Outputs | None = None
@@ -142,10 +139,7 @@ class Artifacts:
 
     @property
     def written_s(self) -> float | None:
-        """When the latest output or checkpoint was modified; None if there is none.
-
-        If the user demands that outputs grow at some speed, those that grow more slowly do not count.
-        """
+        """When the latest output or checkpoint was modified; outputs that grow too slowly do not count."""
         saved = self.checkpoints.newest if self.checkpoints else None
         outputs = self.outputs
         written = [(outputs.fast_enough or outputs.total).modified_s] if outputs and outputs.count else []

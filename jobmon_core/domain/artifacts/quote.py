@@ -1,7 +1,4 @@
-"""Lay out a file with results for a message: a small table as a table, a small object as its keys and values.
-
-Numbers stay as they are written; everything else is only shortened.
-"""
+"""Lay out a file with results for a message: a table as a table, an object as its keys and values."""
 
 from __future__ import annotations
 

@@ -236,9 +236,8 @@ def shard_sets(
 ) -> list[ShardSet]:
     """Return the sets of shards among ``names`` whose total is known, each with at least one number.
 
-    If no name states a total, that of the only set is ``expected``, the number of outputs that the user
-    expects. Otherwise, the total of names such as ``rank_3`` is ``workers``, the number of workers, but only
-    if there are several such names: often only one worker writes.
+    If no name states a total, that of the only set is ``expected``; else the total of names such as
+    ``rank_3`` is ``workers``, but only if there are several such names: often only one worker writes.
     """
     of_total: dict[tuple[str, int], set[int]] = {}
     of_word: dict[tuple[str, bool], set[int]] = {}

@@ -1,7 +1,6 @@
 """What the user says about one job: in a job configuration such as ``jobmon.yaml``, or by options.
 
-It says how to read the job's progress and when to warn. Nothing of it is required, and most jobs have none.
-`JobSettings` is not in `job_config` because monitors load it; only commands check a configuration.
+It is not in `job_config` because monitors load it; only commands check a configuration.
 """
 
 from __future__ import annotations
@@ -123,10 +122,7 @@ class JobSettings:
 
     @property
     def checkpoint_names(self) -> tuple[str, ...]:
-        """The globs for the names of checkpoints; empty if the user named neither a pattern nor a folder.
-
-        The folder is that of the checkpoints, else that of the outputs.
-        """
+        """The globs for the names of checkpoints; empty if the user named neither a pattern nor a folder."""
         default = _ANY_CHECKPOINT if self.checkpoint_dir or self.output_dir else ()
         if self.checkpoint_pattern:
             return (self.checkpoint_pattern,)

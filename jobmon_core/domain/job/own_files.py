@@ -1,8 +1,7 @@
 """Which files are evidence about a run: the one rule for everything that jobmon reads about it.
 
-A file counts as the run's own if something of the run leads to it, if it lies on a machine where the run
-writes, and if it was written between the run's start and its end. What cannot be shown to be the run's own is
-not shown as its own: silence is better than the checkpoint of a stranger.
+Something of the run leads to them, and they were written where and while it ran. What cannot be shown to be
+the run's own is not shown as its own: silence is better than the checkpoint of a stranger.
 """
 
 from __future__ import annotations

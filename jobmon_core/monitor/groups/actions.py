@@ -1,7 +1,7 @@
 """Does what a saved poll of a group decided: appends to the log, hands over messages, starts programs.
 
-The lock of the group is held. If this process is killed, the next one does the rest: no line of the log and
-no message is repeated, but a hold may be. The user's program is started at most once, perhaps not at all.
+The lock of the group is held. If this process is killed, the next one does the rest: only a hold may be
+repeated, and the user's program is started at most once, perhaps not at all.
 """
 
 from __future__ import annotations
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 def perform_saved(ctx: Context, group: Group, views: Mapping[str, MemberView]) -> Group:
     """Do what is still to be done for a group, and save that it was done; return the group.
 
-    Raises:
-        StorageFailed: a file other than the group's log cannot be written, or a program not started. The next
-            call does the rest, but does not start the user's program again.
+    After StorageFailed, the next call does the rest, but does not start the user's program again.
     """
     if group.log.pending:
         group = _with_log(ctx, group)
@@ -85,11 +83,7 @@ def _start_beside(ctx: Context, group: Group, *arguments: str) -> None:
 
 
 def append_pending(log: GroupLog) -> int:
-    """Append the pending text of a log, which was saved before; return the size of the file afterwards.
-
-    Raises:
-        StorageFailed: the file cannot be written, e.g. because the disk is full.
-    """
+    """Append the pending text of a log, which was saved before; return the size of the file afterwards."""
     path = Path(log.path)
     try:
         descriptor = open_private(path, os.O_RDWR | os.O_APPEND)

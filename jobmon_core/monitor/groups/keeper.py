@@ -1,8 +1,4 @@
-"""Polls the groups of jobs: reads the members' state files, and does what `domain.many.groups.poll` decides.
-
-A poll sends no query to Slurm: the monitors of the members keep the state files up to date. Any monitor may
-poll a group, one at a time.
-"""
+"""Polls the groups: reads the members' state files, and does what `domain.many.groups.poll` decides."""
 
 from __future__ import annotations
 
@@ -48,13 +44,10 @@ class GroupKeeper:
     def run_due(self, own_state_ids: Collection[str] | None) -> float | None:
         """Poll each group that is due; return when the next is due (Unix seconds), None without one.
 
-        ``own_state_ids`` are the jobs of this monitor: it polls a group without any of them only if that is
-        long overdue, and leaves out a group that another process polls now. With None, for a monitor that is
-        about to end and for a command, every group is polled that is due or whose members have all ended,
-        and the lock of a group is waited for.
-
-        Raises:
-            StorageFailed: a group cannot be saved; it will be polled again.
+        A monitor polls a group without any of its jobs (``own_state_ids``) only if that is long overdue, and
+        leaves out one that another process polls now. With None, for a monitor that is about to end and for a
+        command, every group is polled that is due or whose members have all ended, and its lock is waited
+        for.
         """
         now_s = self.ctx.clock.now()
         due_s: list[float] = []

@@ -1,8 +1,4 @@
-"""Runs the program that the user wants started when all members of a group have ended.
-
-This module runs in a process of its own, since the monitor or command that starts it may end soon. The
-program gets the summary of the group as its input, and its output goes to a file beside the log of the group.
-"""
+"""Runs the program that the user wants started when all members of a group have ended."""
 
 from __future__ import annotations
 

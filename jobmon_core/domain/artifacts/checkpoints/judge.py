@@ -187,8 +187,8 @@ def _is_unknown(check: FileCheck | None) -> bool:
 def interval_s(checkpoints: Iterable[Checkpoint]) -> float | None:
     """Return the median time between two checkpoints; None if fewer than two intervals are known.
 
-    Only checkpoints that may be complete count, of the framework and in the folder of the newest of them.
-    ``checkpoints`` are sorted, the newest first; of two middle values, the result is the upper one.
+    Only those that may be complete count, of the framework and the folder of the newest of them, which comes
+    first.
     """
     possible = [each for each in checkpoints if each.is_complete is not False]
     kinds = [(each.framework, each.path.rpartition("/")[0]) for each in possible]
@@ -200,10 +200,7 @@ def interval_s(checkpoints: Iterable[Checkpoint]) -> float | None:
 
 
 def resume_hint(candidate: Candidate, folder: str) -> str:
-    """Return what to call, or the option to give, for a checkpoint in ``folder`` (an absolute path).
-
-    Empty if that is not known, as for the framework ``weights``.
-    """
+    """Return what to call, or the option to give, for a checkpoint in ``folder`` (an absolute path)."""
     path = f"{folder}/{candidate.path}"
     hint = _HINTS.get(candidate.framework, "")
     if candidate.framework == "orbax" and not candidate.name.isdecimal():  # as flax names them

@@ -58,8 +58,7 @@ class Series:
 def downsampled(measured: Iterable[Point], window: Window, max_points: int = MAX_POINTS) -> Series:
     """Return what was measured within a window: at most one point for each of ``max_points`` equal intervals.
 
-    The end of the window may be one more point. A point has the mean, weighted by time, the lowest and the
-    highest of what it stands for. Figures that are not finite are skipped.
+    A point has the mean, weighted by time, the lowest and the highest of what it stands for.
     """
     width_s = window.span_s / max_points
     gap_s = max(_GAP_S, 2 * width_s)
@@ -121,10 +120,7 @@ def scaled(series: Series, divisor: float) -> Series:
 
 
 def tabulated(several: Sequence[Series], window: Window, rows: int) -> list[tuple[float, list[float | None]]]:
-    """Return rows of a table: the end of a period (seconds after the start) and the mean of each series.
-
-    The periods have equal lengths; those without any figure are left out.
-    """
+    """Return rows of a table: the end of a period (seconds after the start) and the mean of each series."""
     columns: list[dict[int, list[float]]] = []
     for series in several:
         columns.append({})

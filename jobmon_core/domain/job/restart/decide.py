@@ -1,8 +1,8 @@
 """Decide whether another attempt follows the end of one, from what, and when. No other module does this.
 
-The first rule that fits the end says what should follow it. A restart must then also be allowed: by the
-user's settings, by the budget of the rule and by the limits over all lineages. It needs proof that the ended
-attempt is dead. Times are Unix seconds, durations seconds.
+The first rule that fits the end says what should follow it. A restart must also be allowed by the user's
+settings, the budget of the rule and the limits over all lineages, and needs proof that the ended attempt is
+dead. Times are Unix seconds, durations seconds.
 """
 
 from __future__ import annotations
@@ -89,9 +89,8 @@ def decide_restart(
 def earliest_s(lineages: Iterable[Lineage], after_s: float, now_s: float) -> float:
     """Return when a further attempt may be submitted, not before ``after_s``, given all that is planned.
 
-    Over all lineages, at most `MAX_PER_HOUR` are submitted in an hour. None is submitted for an hour after
-    the third lineage that stopped for the same cause. Times that a clock set back has put into the future
-    count as of now, so that nothing waits for them much longer than an hour.
+    None is submitted for an hour after the third lineage that stopped for the same cause. Times that a clock
+    set back has put into the future count as of now, so that nothing waits for them much longer than an hour.
     """
     known = list(lineages)
     planned = (at_s if at_s < now_s + _DAY_S else now_s for at_s in _planned(known))
@@ -99,10 +98,7 @@ def earliest_s(lineages: Iterable[Lineage], after_s: float, now_s: float) -> flo
 
 
 def due_s(lineages: Iterable[Lineage], now_s: float) -> float:
-    """Return when an attempt that is due at ``now_s`` may be submitted, given what was submitted.
-
-    It is ``now_s``, unless the limits of `earliest_s` have been reached since it was planned.
-    """
+    """Return when an attempt that is due at ``now_s`` may be submitted, given what was submitted."""
     known = list(lineages)
     return _free_slot_s(_submitted(known, now_s), max(now_s, _paused_until_s(known, now_s)))
 

@@ -35,10 +35,7 @@ class NextAttempt(NamedTuple):
 
 
 def variables_of(place: AttemptPlace, reason: str = "") -> dict[str, str]:
-    """Return the environment variables that tell an attempt what it is, and where to resume.
-
-    ``reason`` is why the attempt before it ended; the first attempt has none.
-    """
+    """Return the environment variables that tell an attempt what it is, and where to resume."""
     step = "" if place.resume_step is None else str(place.resume_step)
     further = {
         "JOBMON_RESUME_FROM": place.resume_from,

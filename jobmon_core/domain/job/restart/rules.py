@@ -56,11 +56,7 @@ class Rule:
 
 
 def first_fit(rules: Iterable[Rule], end: EndFacts, met: frozenset[Condition]) -> Rule:
-    """Return the first rule that is for this end; the last rule of the shipped table is for every end.
-
-    Raises:
-        StopIteration: there is none.
-    """
+    """Return the first rule that is for this end; the last rule of the shipped table is for every end."""
     return next(rule for rule in rules if rule.fits(end, met))
 
 

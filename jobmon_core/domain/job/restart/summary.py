@@ -109,14 +109,13 @@ def lost_steps(attempt: Attempt, following: Attempt | None) -> int | None:
 def training_time_ratio(attempts: Sequence[Attempt], until_s: float, *, is_running: bool) -> float | None:
     """Return the effective training time ratio (ETTR), 0 to 1: productive time / time since the first start.
 
-    Of the run time of each attempt, the share of its steps counts that was kept, i.e. not repeated by the
-    attempt after it, or, at the end of the last one, was saved in its newest complete checkpoint. Not
-    productive are the repeated steps, the delay before a restart and the wait in the queue. The definition is
-    that of ByteRobust (Wan et al. 2025, arXiv:2509.16293) and of Kokolis et al. 2024 (arXiv:2410.21680); both
-    subtract the start-up of each attempt, too, which jobmon does not measure.
+    Of the run time of each attempt, the share of its steps counts that was kept: not repeated by the attempt
+    after it, or at the end saved in its newest complete checkpoint. Delays and waits are not productive. The
+    definition is that of ByteRobust (Wan et al. 2025, arXiv:2509.16293) and of Kokolis et al. 2024
+    (arXiv:2410.21680); both subtract the start-up of each attempt, too, which jobmon does not measure.
 
     ``until_s`` ends the time that counts if the last attempt has no end; while it runs, its steps are not
-    lost. None if the steps of an attempt are not known.
+    lost.
     """
     started_s = attempts[0].started_s if attempts else None
     if started_s is None:

@@ -205,10 +205,7 @@ def _one_line(text: str) -> str:
 
 
 def figures_of_rows(rows: Sequence[Mapping[str, str]]) -> GpuFigures | None:
-    """Return the figures in the last row of a table; None if it has no utilisation.
-
-    The columns are recognised by the words in their names, e.g. ``gpu_mem_used`` and ``memory.total [MiB]``.
-    """
+    """Return the figures in the last row of a table; None if it has no utilisation."""
     if not rows:
         return None
     row = rows[-1]

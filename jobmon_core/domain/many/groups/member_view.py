@@ -156,11 +156,7 @@ def _gpu_hours(job: WatchedJob) -> Iterator[float]:
 
 
 def _state(job: WatchedJob) -> str:
-    """Return one state for the whole job.
-
-    It is that of the worst end if the job has ended, `UNWATCHED` if it is no longer watched, else that of a
-    task that runs, else of one that waits.
-    """
+    """Return one state for the whole job."""
     if job.ended:
         ends = (task.end for task in job.tasks.values() if task.end)
         return min(ends, key=lambda end: FROM_WORST.index(end.outcome)).state

@@ -145,11 +145,7 @@ class Group:
 
 
 def checked_name(name: str) -> str:
-    """Return the name of a group, if it can be one: it is also the name of a file, and no job id.
-
-    Raises:
-        Invalid: it cannot.
-    """
+    """Return the name of a group, if it can be one: it is also the name of a file, and no job id."""
     reserved = " or ".join(map(repr, _RESERVED))
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARS or name in _RESERVED:
         raise Invalid(

@@ -1,7 +1,6 @@
 """One poll of a group: what the members' state files show is folded into the group and its log.
 
-Nothing here is done twice: what a poll decides to do (text for the log, messages, a program) is part of the
-group, and so is saved before it is done.
+What a poll decides to do is part of the group, and so is saved before it is done: nothing is done twice.
 """
 
 from __future__ import annotations
@@ -24,10 +23,7 @@ _SOON_S = 60.0  # a member that fails within this time of its start failed "soon
 def after_poll(
     group: Group, views: Mapping[str, MemberView], gpus: Mapping[str, GpuFigures], text: EventText
 ) -> Group:
-    """Return the group after a poll at ``text.now_s``; ``views`` has every member, by the name of its run.
-
-    ``gpus`` has the latest figures of running members that have any.
-    """
+    """Return the group after a poll at ``text.now_s``; ``views`` has every member, by the name of its run."""
     events = [text.status_check([view for view in views.values() if view.job_id])]
     members = dict(group.members)
     for name, member in group.members.items():
@@ -113,11 +109,7 @@ def _is_waiting(view: MemberView, member: Member) -> bool:
 
 
 def to_append(pending: str, written: bytes) -> bytes:
-    """Return the part of ``pending`` that is still to be appended to a log.
-
-    ``written`` is what the log already holds where ``pending`` belongs: a killed process may have written a
-    part of it.
-    """
+    """Return what of ``pending`` is still to be appended; a killed process may have ``written`` a part."""
     whole = pending.encode("utf-8", "replace")
     if whole in written:
         return b""

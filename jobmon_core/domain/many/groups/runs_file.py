@@ -23,11 +23,7 @@ _RUNS = "runs"  # the key of the runs in a file that also says something else
 
 
 def parse_runs(data: object, source: str) -> dict[str, PlannedRun | JobRef]:
-    """Return the runs by name, in the order of the file; ``data`` is the content of the file ``source``.
-
-    Raises:
-        ConfigInvalid: names the faults, at most 20 of them.
-    """
+    """Return the runs by name, in the order of the file; ``data`` is the content of the file ``source``."""
     runs = data.get(_RUNS, data) if isinstance(data, Mapping) else data
     if not isinstance(runs, Mapping) or not runs:
         raise ConfigInvalid(
@@ -48,11 +44,7 @@ def parse_runs(data: object, source: str) -> dict[str, PlannedRun | JobRef]:
 
 
 def planned_run(words: Sequence[str]) -> PlannedRun:
-    """Return the run for the arguments of sbatch.
-
-    Raises:
-        ValueError: it is not clear which word is the script, or there is none.
-    """
+    """Return the run for the arguments of sbatch."""
     try:
         given, operands = read_with_unknown(words)
     except SchedulerRejected as error:

@@ -87,10 +87,7 @@ class Difference:
 
 
 def compare(old: ComparedRun, new: ComparedRun, commits: int | None = None) -> tuple[Difference, ...]:
-    """Return what differs, in the order of `Aspect`; what only one side knows is left out.
-
-    ``commits`` is the number of commits from the old to the new one, if it is known.
-    """
+    """Return what differs, in the order of `Aspect`; what only one side knows is left out."""
     found = [*_places(old, new)]
     if old.record and new.record:
         found += _records(old.record, new.record, commits)

@@ -1,7 +1,4 @@
-"""What a run refers to: files, Python environment, variables, modules, and options that may hold secrets.
-
-It does no I/O. Of a variable, only the name and a short digest count, never the value.
-"""
+"""What a run refers to: files, Python environment, variables, modules, and options that may hold secrets."""
 
 from __future__ import annotations
 
@@ -48,11 +45,7 @@ _EXPORTED = re.compile(rf"(?:^|(?<=,))([^,=]*)=({_VALUE})", re.DOTALL)
 
 
 def named_files(text: str, workdir: str, variables: Mapping[str, str]) -> list[str]:
-    """Return absolute paths of the code and settings files that a script may use; they may not exist.
-
-    ``variables`` are those of the job, which starts in ``workdir``. A path with a variable that is not known
-    is left out.
-    """
+    """Return absolute paths of the code and settings files that a script may use; they may not exist."""
     paths = (
         _absolute(match["path"], workdir, variables) for match in _CODE_PATH.finditer(_without_comments(text))
     )
@@ -62,9 +55,8 @@ def named_files(text: str, workdir: str, variables: Mapping[str, str]) -> list[s
 def python_prefix(text: str, workdir: str, variables: Mapping[str, str]) -> str:
     """Return the folder of the Python environment that the job uses, as far as its script shows it.
 
-    In this order: the last venv that the script activates, the last conda environment that it activates, the
-    first interpreter in it that is not the system's, the environment that is active at the submission. Empty
-    if there is none.
+    In this order: the last venv that it activates, the last conda environment, the first interpreter that is
+    not the system's, the environment that is active at the submission; else empty.
     """
     text = _without_comments(text)
     for match in reversed([*_ACTIVATE.finditer(text)]):
