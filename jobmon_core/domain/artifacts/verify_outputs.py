@@ -76,70 +76,85 @@ class Judgement:
     explanation: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Gap:
-    what_failed: str = ""
-    detail: str = ""
-
-
 def judge_outputs(expected: Expected, found: Found) -> Judgement:
     """Return what the outputs of a job show after its end."""
     sets = shard_sets([file.name for file in found.files], expected.count, expected.workers)
-    gaps = [*_gaps(expected, found, sets)] if expected.is_named else []
+    gaps: list[tuple[str, str]] = []  # what is missing, and a sentence about it
+    if expected.is_named:
+        gaps = [*_missing(expected, found, sets), *_unusable(found)]
+    facts, details, cause = [fact for fact, _ in gaps], [detail for _, detail in gaps], ""
     damaged = [check for check in found.checks if _is_damaged(check, expected, sets)]
-    facts = [gap.what_failed for gap in gaps] + ([_damage(damaged)] if damaged else [])
-    valid = sum(check.verdict is FileVerdict.VALID for check in found.checks)
-    has_whole_set = any(not each.missing for each in sets)
-    is_counted = not found.is_partial and (has_whole_set or expected.count is not None)
-    is_saved = found.checkpoint is not None and found.checkpoint.is_complete is True
-    details = [gap.detail for gap in gaps if gap.detail] + [_reasons(damaged)]
+    if damaged:
+        facts.append(_damage(damaged))
+        details.append(_reasons(damaged))
+        cause = DAMAGED_OUTPUTS
+    if gaps:
+        cause = MISSING_OUTPUTS
     return Judgement(
-        summary=_summary(found, sets, damaged),
-        is_verified=expected.is_named and not facts and bool(valid or is_counted or is_saved),
-        cause="" if not facts else MISSING_OUTPUTS if gaps else DAMAGED_OUTPUTS,
-        what_failed=" and ".join(facts),
-        explanation=" ".join(filter(None, details)),
+        _summary(found, sets, damaged),
+        expected.is_named and not facts and _are_shown_whole(expected, found, sets),
+        cause,
+        " and ".join(facts),
+        " ".join(filter(None, details)),
     )
 
 
-def _gaps(expected: Expected, found: Found, sets: Sequence[ShardSet]) -> list[_Gap]:
-    # a single shard may be all that this job makes: some users run one job for each shard
-    are_several = expected.count is not None and expected.count > 1
-    counted = [] if found.is_partial else [each for each in sets if are_several or len(each.numbers) > 1]
-    gaps = [_gap(each, found) for each in counted if each.missing]
-    is_counted = any(expected.count == each.total for each in sets)
-    written = len(found.files)
-    if expected.count and not gaps and not is_counted and written < expected.count and not found.is_partial:
-        gaps.append(_shortfall(expected.count, written, found))
-    elif found.wrote_nothing and not gaps:
-        gaps.append(_Gap("it wrote no output", f"No file in {found.folder} is from this run."))
-    if found.checkpoint and found.checkpoint.is_complete is False and SMALLER not in found.checkpoint.why:
-        name = name_of(found.checkpoint.path)
-        fact = f"its newest checkpoint {name} is incomplete"
-        gaps.append(_Gap(fact, f"Checkpoint {found.checkpoint.path}: {found.checkpoint.why}."))
-    if found.missing_results:
-        gaps.append(_Gap(_are(found.missing_results, "missing")))
-    if found.stale_results:
-        gaps.append(_Gap(_are(found.stale_results, "older than this run")))
+def _are_shown_whole(expected: Expected, found: Found, sets: Sequence[ShardSet]) -> bool:
+    if any(check.verdict is FileVerdict.VALID for check in found.checks):
+        return True
+    if found.checkpoint and found.checkpoint.is_complete:
+        return True
+    return not found.is_partial and (expected.count is not None or any(not each.missing for each in sets))
+
+
+def _missing(expected: Expected, found: Found, sets: Sequence[ShardSet]) -> list[tuple[str, str]]:
+    gaps: list[tuple[str, str]] = []
+    if not found.is_partial:
+        # a single shard may be all that this job makes: some users run one job for each shard
+        are_several = (expected.count or 0) > 1
+        counted = [each for each in sets if are_several or len(each.numbers) > 1]
+        gaps = [_gap(each, found) for each in counted if each.missing]
+        is_counted = any(expected.count == each.total for each in sets)
+        if expected.count and not gaps and not is_counted and len(found.files) < expected.count:
+            return [_shortfall(expected.count, len(found.files), found)]
+    if found.wrote_nothing and not gaps:
+        return [("it wrote no output", f"No file in {found.folder} is from this run.")]
     return gaps
 
 
-def _gap(shards: ShardSet, found: Found) -> _Gap:
+def _unusable(found: Found) -> Iterator[tuple[str, str]]:
+    saved = found.checkpoint
+    if saved and saved.is_complete is False and SMALLER not in saved.why:
+        fact = f"its newest checkpoint {name_of(saved.path)} is incomplete"
+        yield fact, f"Checkpoint {saved.path}: {saved.why}."
+    if found.missing_results:
+        yield _are(found.missing_results, "missing"), ""
+    if found.stale_results:
+        yield _are(found.stale_results, "older than this run"), ""
+
+
+def _gap(shards: ShardSet, found: Found) -> tuple[str, str]:
     stale = {*_numbers(shards, found.stale)} - shards.numbers
-    what = f"{shards.missing} of {shards.total} shards {'is' if shards.missing == 1 else 'are'}"
+    what = f"{shards.missing} of {shards.total} shards {_is_or_are(shards.missing)}"
     numbers = shards.missing_numbers
-    missing = listed([str(each) for each in numbers], _NAMED_MISSING)
-    if numbers and len(stale & {*numbers}) == shards.missing:
-        return _Gap(f"{what} older than this run", f"Shards {missing} of {shards.pattern} are older.")
     detail = (
         f"The run left {len(shards.numbers)} of {shards.total} files of {shards.pattern} in {found.folder}"
     )
     if not numbers:
-        older = f"; {count(len(stale), 'other file')} of this pattern from before the run" if stale else ""
-        return _Gap(f"{what} missing", f"{detail}{older}.")
-    left = len(stale & {*numbers})
-    older = f"; {left} of these are left from before the run" if left else ""
-    return _Gap(f"{what} missing", f"{detail}; missing: {missing}{older}.")
+        if stale:
+            detail += f"; {count(len(stale), 'other file')} of this pattern from before the run"
+        return f"{what} missing", f"{detail}."
+    missing, left = listed([str(each) for each in numbers], _NAMED_MISSING), len(stale & {*numbers})
+    if left == shards.missing:
+        return f"{what} older than this run", f"Shards {missing} of {shards.pattern} are older."
+    detail += f"; missing: {missing}"
+    if left:
+        detail += f"; {left} of these are left from before the run"
+    return f"{what} missing", f"{detail}."
+
+
+def _is_or_are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _numbers(shards: ShardSet, files: Sequence[ListedFile]) -> list[int]:
@@ -149,11 +164,12 @@ def _numbers(shards: ShardSet, files: Sequence[ListedFile]) -> list[int]:
     return [int(each) for each in middles if each.isascii() and each.isdigit()]
 
 
-def _shortfall(expected: int, written: int, found: Found) -> _Gap:
+def _shortfall(expected: int, written: int, found: Found) -> tuple[str, str]:
     missing = expected - written
-    older = f", and {count(len(found.stale), 'file')} from before it" if found.stale else ""
-    detail = f"The job configuration expects {expected}; {found.folder} holds {written} from this run{older}."
-    return _Gap(f"{missing} of {count(expected, 'output')} {'is' if missing == 1 else 'are'} missing", detail)
+    detail = f"The job configuration expects {expected}; {found.folder} holds {written} from this run"
+    if found.stale:
+        detail += f", and {count(len(found.stale), 'file')} from before it"
+    return f"{missing} of {count(expected, 'output')} {_is_or_are(missing)} missing", f"{detail}."
 
 
 def _is_damaged(check: FileCheck, expected: Expected, sets: Sequence[ShardSet]) -> bool:
@@ -178,29 +194,29 @@ def _damage(damaged: Sequence[FileCheck]) -> str:
 
 
 def _reasons(damaged: Sequence[FileCheck]) -> str:
-    if not damaged:
-        return ""
     reasons = [f"{name_of(check.path)} {check.why}" for check in damaged]
     return f"{listed(reasons, _NAMED, '; ')}."
 
 
 def _summary(found: Found, sets: Sequence[ShardSet], damaged: Sequence[FileCheck]) -> str:
-    saved = ""
+    parts = []
+    others, noun = len(found.files), "file"
+    if len(sets) == 1:
+        parts.append(f"{len(sets[0].numbers)} of {sets[0].total} shards")
+        others, noun = others - len(sets[0].numbers), "other file"
+    if others:
+        parts.append(f"{'at least ' if found.is_partial else ''}{count(others, noun)}")
+    if found.files:
+        parts.append(size(sum(file.size_bytes for file in found.files)))
+        outputs = {f"{found.folder}/{file.name}" for file in found.files}
+        valid = [each for each in found.checks if each.verdict is FileVerdict.VALID and each.path in outputs]
+        parts += [f"{len(each)} {what}" for each, what in ((valid, "valid"), (damaged, "damaged")) if each]
+    elif not found.checkpoint and (found.stale or found.wrote_nothing):
+        return "none from this run"
     if found.checkpoint:
         state = {True: "complete", False: "incomplete", None: "not checked"}[found.checkpoint.is_complete]
-        saved = f"newest checkpoint {name_of(found.checkpoint.path)} ({state})"
-    if not found.files:
-        return saved or ("none from this run" if found.stale or found.wrote_nothing else "")
-    total_bytes = sum(file.size_bytes for file in found.files)
-    (number,) = [f"{len(each.numbers)} of {each.total} shards" for each in sets] if len(sets) == 1 else [""]
-    others = len(found.files) - len(sets[0].numbers) if len(sets) == 1 else len(found.files)
-    least = "at least " if found.is_partial else ""
-    files = f"{least}{count(others, 'other file' if number else 'file')}" if others else ""
-    outputs = {f"{found.folder}/{file.name}" for file in found.files}
-    valid = sum(check.verdict is FileVerdict.VALID and check.path in outputs for check in found.checks)
-    checked = f"{valid} valid" if valid else ""
-    bad = f"{len(damaged)} damaged" if damaged else ""
-    return ", ".join(filter(None, (number, files, size(total_bytes), checked, bad, saved)))
+        parts.append(f"newest checkpoint {name_of(found.checkpoint.path)} ({state})")
+    return ", ".join(parts)
 
 
 def _are(names: Sequence[str], what: str) -> str:
