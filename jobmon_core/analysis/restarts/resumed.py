@@ -39,7 +39,7 @@ from jobmon_core.store.job_files import MAX_BYTES
 from jobmon_core.store.json_file import JsonFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from jobmon_core.domain.artifacts.model import ListedFile
@@ -101,19 +101,28 @@ def follow_attempt(
         state = replace(state, watched=tuple(_saved_before(look)))
     if look.followed.progress and (look.task.end or look.is_open(state)):
         earlier = list(_earlier(look, lineages.load(look.place.lineage), progress_file))
-        last = next((each for each in earlier if each.progress), TaskProgress())
-        shared = {path for each in earlier for path in each.logs}
-        first, is_explained = _first_counts(look, last.progress or look.followed.progress, shared)
-        if look.is_open(state):
-            resume = _resume(look, state, last)
-            verdict = judge_resume(resume, first, is_due=look.is_due, is_explained=is_explained)
-            state, events = replace(state, verdict=verdict), resume_events(resume, first, verdict, look.now_s)
+        state, events, first = _judged(state, look, earlier)
         if first and (look.task.end or state.verdict is not before.verdict):
-            _note(look, first[0], events, lineages)
+            _note(look, first, events, lineages)
     if look.task.end is None and state.verdict is ResumeVerdict.RESUMED:
         state, late = _late_writer(state, look)
         events += late
     return state, events
+
+
+def _judged(
+    state: ResumeState, look: AttemptLook, earlier: Sequence[TaskProgress]
+) -> tuple[ResumeState, tuple[Event, ...], Progress | None]:
+    """Return the state, what is new, and the first count of the attempt."""
+    last = next((each for each in earlier if each.progress), TaskProgress())
+    shared = {path for each in earlier for path in each.logs}
+    first, is_explained = _first_counts(look, last.progress or look.followed.progress, shared)
+    begin = next(iter(first), None)
+    if not look.is_open(state):
+        return state, (), begin
+    resume = _resume(look, state, last)
+    verdict = judge_resume(resume, first, is_due=look.is_due, is_explained=is_explained)
+    return replace(state, verdict=verdict), resume_events(resume, first, verdict, look.now_s), begin
 
 
 def _note(look: AttemptLook, first: Progress, events: Iterable[Event], lineages: LineageStore) -> None:
@@ -148,7 +157,9 @@ def _resume(look: AttemptLook, state: ResumeState, last: TaskProgress) -> Resume
     return Resume(look.place.number, step, look.unit, last.progress, losses, interval)
 
 
-def _first_counts(look: AttemptLook, like: Progress, shared: Container[str]) -> tuple[list[Progress], bool]:
+def _first_counts(
+    look: AttemptLook, like: Progress | None, shared: Container[str]
+) -> tuple[list[Progress], bool]:
     """Return the first counts of a counter in the log, and whether a line says that a checkpoint was loaded.
 
     ``shared`` are the logs of earlier attempts.
@@ -161,7 +172,7 @@ def _first_counts(look: AttemptLook, like: Progress, shared: Container[str]) -> 
             is_explained |= _says_loaded(update, look.place)
             state = fold(state, matcher.readings([update], state.table))
             shown = judge(state)
-            step = step_in(shown, look.unit) if shown and is_same_counter(shown, like) else None
+            step = step_in(shown, look.unit) if shown and like and is_same_counter(shown, like) else None
             if shown and step and step not in {step_in(each, look.unit) for each in first[-1:]}:
                 first.append(shown)
             if len(first) == ENOUGH:

@@ -90,20 +90,19 @@ def _folder_of(
 def verify(ctx: Context, folder: str, wanted: Wanted, job: JobFolder | None = None) -> Completeness:
     """Return the verdict on a folder, or on a single file."""
     own = list_tree(folder)
-    files = {file.name: file for file in own.files if job is None or _is_output(file, job)}
-    checks = (
-        []
-        if wanted.depth is Depth.COUNT and wanted.records is None
-        else list(_checks(files, folder, wanted, job))
-    )
+    files = {file.name: file for file in own.files if _is_output(file, job)}
+    checks: list[FileCheck] = []
+    if wanted.depth is not Depth.COUNT or wanted.records is not None:
+        checks = list(_checks(files, folder, wanted, job))
+    damaged = tuple(check for check in checks if check.is_bad)
     found = Completeness(
         folder,
         len(files),
         sum(file.size_bytes for file in files.values()),
-        damaged=tuple(check for check in checks if check.is_bad),
+        damaged=damaged,
         unreadable=tuple(check for check in checks if check.verdict is FileVerdict.UNREADABLE),
         odd=tuple(check for check in checks if check.note),
-        not_checked=len(files) - sum(check.verdict is FileVerdict.VALID or check.is_bad for check in checks),
+        not_checked=len(files) - len(damaged) - sum(each.verdict is FileVerdict.VALID for each in checks),
         depth=wanted.depth,
         is_partial=own.is_partial,
         problem=own.problem,
@@ -115,7 +114,9 @@ def verify(ctx: Context, folder: str, wanted: Wanted, job: JobFolder | None = No
     return found
 
 
-def _is_output(file: ListedFile, job: JobFolder) -> bool:
+def _is_output(file: ListedFile, job: JobFolder | None) -> bool:
+    if job is None:
+        return True
     is_named = not job.pattern or fnmatchcase(file.name, job.pattern)
     is_own = job.own is None or job.own.include(file.modified_s)
     return is_named and is_own and f"{job.folder}/{file.name}" not in job.logs

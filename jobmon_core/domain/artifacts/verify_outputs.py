@@ -205,18 +205,26 @@ def _summary(found: Found, sets: Sequence[ShardSet], damaged: Sequence[FileCheck
         parts.append(f"{len(sets[0].numbers)} of {sets[0].total} shards")
         others, noun = others - len(sets[0].numbers), "other file"
     if others:
-        parts.append(f"{'at least ' if found.is_partial else ''}{count(others, noun)}")
+        least = "at least " if found.is_partial else ""
+        parts.append(f"{least}{count(others, noun)}")
     if found.files:
         parts.append(size(sum(file.size_bytes for file in found.files)))
-        outputs = {f"{found.folder}/{file.name}" for file in found.files}
-        valid = [each for each in found.checks if each.verdict is FileVerdict.VALID and each.path in outputs]
-        parts += [f"{len(each)} {what}" for each, what in ((valid, "valid"), (damaged, "damaged")) if each]
+        if valid := sum(
+            each.verdict is FileVerdict.VALID and _is_output(each, found) for each in found.checks
+        ):
+            parts.append(f"{valid} valid")
+        if damaged:
+            parts.append(f"{len(damaged)} damaged")
     elif not found.checkpoint and (found.stale or found.wrote_nothing):
         return "none from this run"
     if found.checkpoint:
         state = {True: "complete", False: "incomplete", None: "not checked"}[found.checkpoint.is_complete]
         parts.append(f"newest checkpoint {name_of(found.checkpoint.path)} ({state})")
     return ", ".join(parts)
+
+
+def _is_output(check: FileCheck, found: Found) -> bool:
+    return any(check.path == f"{found.folder}/{file.name}" for file in found.files)
 
 
 def _are(names: Sequence[str], what: str) -> str:

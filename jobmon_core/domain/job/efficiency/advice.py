@@ -201,26 +201,32 @@ class Totals(NamedTuple):
 
 def totals(found: Sequence[Efficiency]) -> Totals:
     """Return the totals of runs; a share weighs each run by its allocated hours."""
-    core_s = [each.core_s for each in found if each.core_s is not None]
-    memory = [(each, each.usage.requested_bytes or 0, each.wall_s) for each in found if each.wall_s]
-    gpu_hours = [each.gpu_hours for each in found if each.gpu_hours is not None]
-    means = [
-        (each.gpu.percent, each.gpu_hours)
-        for each in found
-        if each.gpu and each.gpu.percent is not None and each.gpu.is_mean and each.gpu_hours
-    ]
+    memory = [(each, (each.usage.requested_bytes or 0) * each.wall_s) for each in found if each.wall_s]
+    means = list(_gpu_means(found))
     return Totals(
         len(found),
-        sum(core_s) / _HOUR_S if core_s else None,
+        _total((each.core_s for each in found), _HOUR_S),
         _weighted((each.cpu_share, each.core_s) for each in found),
-        sum(size * wall_s for _, size, wall_s in memory) / _GIB / _HOUR_S
-        if any(m[1] for m in memory)
-        else None,
-        _weighted((each.memory_share, size * wall_s) for each, size, wall_s in memory),
-        sum(gpu_hours) if gpu_hours else None,
+        _total((byte_s or None for _, byte_s in memory), _GIB * _HOUR_S),
+        _weighted((each.memory_share, byte_s) for each, byte_s in memory),
+        _total((each.gpu_hours for each in found), 1),
         _weighted(means),
         sum(hours for _, hours in means),
     )
+
+
+def _gpu_means(found: Iterable[Efficiency]) -> Iterator[tuple[float, float]]:
+    """Yield the use of GPUs that is a mean over time, in percent, and their hours."""
+    for each in found:
+        if each.gpu and each.gpu.percent is not None and each.gpu.is_mean and each.gpu_hours:
+            yield each.gpu.percent, each.gpu_hours
+
+
+def _total(amounts: Iterable[float | None], unit: int) -> float | None:
+    known = [amount for amount in amounts if amount is not None]
+    if known:
+        return sum(known) / unit
+    return None
 
 
 def _weighted(pairs: Iterable[tuple[float | None, float | None]]) -> float | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.job.efficiency.model import IDLE_PERCENT
@@ -18,6 +19,7 @@ from jobmon_core.domain.slurm.rows import GpuSource, GpuUsage
 _JOULES_PER_KWH = 3.6e6
 _PERCENT = 100.0
 
+Number = TypeVar("Number", int, float)
 # a figure of one sample: its mean, and the lowest and highest value within the sample if they are known
 Reading = tuple[float, float | None, float | None]
 
@@ -78,30 +80,45 @@ def gpu_uses(nodes: Iterable[NodeHistory]) -> tuple[GpuUse, ...]:
 
 def _gpu_use(node: str, index: int, seen: Iterable[tuple[Gpu, Sample]]) -> GpuUse:
     looks = [(gpu, sample.span_s) for gpu, sample in seen]
-    latest = looks[-1][0]
-    used = [(gpu.utilization_percent, span) for gpu, span in looks if gpu.utilization_percent is not None]
-    powers = [(gpu.power_w, span) for gpu, span in looks if gpu.power_w is not None]
-    tops = [gpu.highest_percent or gpu.utilization_percent or 0.0 for gpu, _ in looks]
+    gpus = [gpu for gpu, _ in looks]
+    powers = _known((gpu.power_w, span_s) for gpu, span_s in looks)
+    energy_kwh = None
+    if powers:
+        energy_kwh = sum(power * span_s for power, span_s in powers) / _JOULES_PER_KWH
     return GpuUse(
         node,
         index,
-        next((gpu.name for gpu, _ in looks if gpu.name), ""),
-        weighted_mean(used) if used else None,
-        max(tops) if used else None,
-        max((gpu.memory for gpu, _ in looks if gpu.memory is not None), default=None),
-        max((gpu.memory_total for gpu, _ in looks if gpu.memory_total), default=None),
-        weighted_mean(powers) if powers else None,
-        max((power for power, _ in powers), default=None),
-        sum(power * span for power, span in powers) / _JOULES_PER_KWH if powers else None,
-        tuple(_notes(latest, [gpu for gpu, _ in looks])),
+        next((gpu.name for gpu in gpus if gpu.name), ""),
+        _mean(_known((gpu.utilization_percent, span_s) for gpu, span_s in looks)),
+        _highest(gpu.highest_percent or gpu.utilization_percent for gpu in gpus),
+        _highest(gpu.memory for gpu in gpus),
+        _highest(gpu.memory_total or None for gpu in gpus),
+        _mean(powers),
+        _highest(power for power, _ in powers),
+        energy_kwh,
+        tuple(_notes(gpus)),
     )
 
 
-def _notes(latest: Gpu, looks: Sequence[Gpu]) -> Iterator[str]:
-    if latest.is_lost:
+def _known(values: Iterable[tuple[float | None, float]]) -> list[tuple[float, float]]:
+    return [(value, span_s) for value, span_s in values if value is not None]
+
+
+def _mean(known: Sequence[tuple[float, float]]) -> float | None:
+    if known:
+        return weighted_mean(known)
+    return None
+
+
+def _highest(values: Iterable[Number | None]) -> Number | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _notes(looks: Sequence[Gpu]) -> Iterator[str]:
+    if looks[-1].is_lost:
         yield "lost"
     yield from (f"Xid {number}" for number in sorted({each for gpu in looks for each in gpu.xids}))
-    if errors := max((gpu.ecc_errors or 0 for gpu in looks), default=0):
+    if errors := max(gpu.ecc_errors or 0 for gpu in looks):
         yield count(errors, "uncorrected ECC error")
     if reasons := sorted({reason for gpu in looks for reason in gpu.throttle_reasons}):
         yield f"slowed down by {', '.join(reasons)}"
@@ -111,28 +128,20 @@ def _notes(latest: Gpu, looks: Sequence[Gpu]) -> Iterator[str]:
 
 def node_use(node: NodeHistory) -> NodeUse:
     """Return what was used of a node."""
-    samples = node.samples
-    used = [
-        (each.cpu.used_percent / _PERCENT, each.span_s)
-        for each in samples
-        if each.cpu and each.cpu.used_percent is not None
-    ]
-    throttled = [
-        (each.cpu.throttled_percent, each.span_s)
-        for each in samples
-        if each.cpu and each.cpu.throttled_percent is not None
-    ]
-    memory = [each.memory for each in samples if each.memory]
+    looks = [(each.cpu, each.span_s) for each in node.samples if each.cpu]
+    percents = _known((cpu.used_percent, span_s) for cpu, span_s in looks)
+    used = [(percent / _PERCENT, span_s) for percent, span_s in percents]
+    memory = [each.memory for each in node.samples if each.memory]
     return NodeUse(
         node.name,
-        max((each.cpu.cores for each in samples if each.cpu), default=None),
-        weighted_mean(used) if used else None,
-        max((cores for cores, _ in used), default=None),
-        weighted_mean(throttled) if throttled else None,
-        max((each.used for each in memory), default=None),
-        next((each.limit for each in reversed(memory) if each.limit), None),
-        max((each.oom_kills or 0 for each in memory), default=0),
-        sum(each.span_s for each in samples),
+        max((cpu.cores for cpu, _ in looks), default=None),
+        _mean(used),
+        _highest(cores for cores, _ in used),
+        _mean(_known((cpu.throttled_percent, span_s) for cpu, span_s in looks)),
+        _highest(each.used for each in memory),
+        next(filter(None, (each.limit for each in reversed(memory))), None),
+        _highest(each.oom_kills for each in memory) or 0,
+        sum(each.span_s for each in node.samples),
     )
 
 

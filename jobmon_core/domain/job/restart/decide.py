@@ -147,8 +147,9 @@ class _Case:
     def drill(self) -> frozenset[Condition]:
         """That the user had it cancelled; not if it ended much later, when somebody else may have."""
         drill_s, ended_s = self.lineage.drill_s, self.end.ended_s
-        is_drill = None not in (drill_s, ended_s) and abs((ended_s or 0) - (drill_s or 0)) < _DRILL_S
-        return frozenset((Condition.DRILL,) if is_drill and self.number == 0 else ())
+        if self.number or drill_s is None or ended_s is None or abs(ended_s - drill_s) >= _DRILL_S:
+            return frozenset()
+        return frozenset((Condition.DRILL,))
 
     @cached_property
     def progress(self) -> bool | None:
@@ -169,18 +170,7 @@ class _Case:
 
     def obstacles(self, rule: Rule, decision: Decision) -> Iterator[tuple[Verdict, str, str]]:
         """Yield what speaks against a restart that the rule wants: a verdict, its name and a sentence."""
-        settings, newest = self.lineage.settings, self.lineage.newest
-        if settings.mode is RestartMode.OFF:
-            yield Verdict.STOP, "off", "Restarts are off for this job."
-        is_followed = newest is not None and newest.number > self.number
-        if over := "another attempt has followed it" if is_followed else self.lineage.ended_why:
-            yield Verdict.STOP, "superseded", f"But its restarts have ended: {over.removesuffix('.')}."
-        if (
-            settings.on
-            and not self.drill
-            and {rule.budget, self.end.cause, label_of(self.end.cause)}.isdisjoint(settings.on)
-        ):
-            yield Verdict.STOP, "not_asked_for", f"You want restarts only for: {', '.join(settings.on)}."
+        yield from self._obstacles_by_user(rule)
         if rule.needs_growth and not self._growth(rule):
             yield Verdict.ASK, "cannot_grow", f"Its request for {rule.grow} cannot grow any further."
         if self.progress is False and self.earlier and _progress_of(self.earlier[0]) is False:
@@ -188,12 +178,27 @@ class _Case:
         if decision.used > decision.allowed:
             allowed = f"{count(decision.allowed, 'restart')} without progress (budget {rule.budget})"
             yield Verdict.STOP, "budget", f"For that, it may have {allowed}, and no more are left."
-        if settings.max_restarts is not None and self.number >= settings.max_restarts:
-            yield Verdict.STOP, "max_restarts", f"You allow {count(settings.max_restarts, 'restart')} in all."
+        most = self.lineage.settings.max_restarts
+        if most is not None and self.number >= most:
+            yield Verdict.STOP, "max_restarts", f"You allow {count(most, 'restart')} in all."
         yield from self._obstacles_to_resume()
         if not self.end.proof:
-            how = f" Look with: {self.end.how_to_prove}" if self.end.how_to_prove else ""
-            yield Verdict.ASK, "not_proved_dead", f"But nothing proves that no process of it is left.{how}"
+            why = "But nothing proves that no process of it is left."
+            if self.end.how_to_prove:
+                why += f" Look with: {self.end.how_to_prove}"
+            yield Verdict.ASK, "not_proved_dead", why
+
+    def _obstacles_by_user(self, rule: Rule) -> Iterator[tuple[Verdict, str, str]]:
+        settings, newest, over = self.lineage.settings, self.lineage.newest, self.lineage.ended_why
+        if settings.mode is RestartMode.OFF:
+            yield Verdict.STOP, "off", "Restarts are off for this job."
+        if newest and newest.number > self.number:
+            over = "another attempt has followed it"
+        if over:
+            yield Verdict.STOP, "superseded", f"But its restarts have ended: {over.removesuffix('.')}."
+        names = {rule.budget, self.end.cause, label_of(self.end.cause)}
+        if settings.on and not self.drill and names.isdisjoint(settings.on):
+            yield Verdict.STOP, "not_asked_for", f"You want restarts only for: {', '.join(settings.on)}."
 
     def _obstacles_to_resume(self) -> Iterator[tuple[Verdict, str, str]]:
         if self.attempt.resume and self.checkpoint is None:
@@ -217,15 +222,9 @@ class _Case:
         requested, settings = self.end.requested, self.lineage.settings
         if rule.grow is Resource.MEMORY:
             mib = _grown(requested.memory_bytes, settings.grow_memory, requested.max_memory_bytes, _MIB)
-            if mib:
-                return {requested.memory_option: f"{mib}M"}
-            return {}
-        if rule.grow is Resource.TIME:
-            minutes = _grown(requested.limit_s, settings.grow_time, requested.max_limit_s, 60)
-            if minutes:
-                return {"--time": f"{minutes}"}
-            return {}
-        return {}
+            return {requested.memory_option: f"{mib}M"} if mib else {}
+        minutes = _grown(requested.limit_s, settings.grow_time, requested.max_limit_s, 60)
+        return {"--time": f"{minutes}"} if minutes and rule.grow is Resource.TIME else {}
 
     def _excluded(self, before: str) -> str:
         """Return the nodes to exclude: the user's, and the latest that failed, within the allowed share."""

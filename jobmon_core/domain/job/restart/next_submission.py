@@ -77,17 +77,18 @@ def tracker_variables(lines: Iterable[str], environment: Mapping[str, str]) -> d
 
     A variable that the environment of the first attempt holds stays as it is, even if it is empty.
     """
-    wandb, mlflow, has_sweep = set[str](), set[str](), "WANDB_SWEEP_ID" in environment
-    for line in (line for line in lines if len(line) <= _MAX_CHARS):
+    wandb, mlflow, added = set[str](), set[str](), dict[str, str]()
+    is_kept = environment.get("WANDB_MODE", "").lower() not in _NOT_ONLINE
+    is_kept &= "WANDB_SWEEP_ID" not in environment and environment.get(_WANDB_RESUME) != "never"
+    for line in lines:
+        if len(line) > _MAX_CHARS:
+            continue
         if found := _WANDB_RUN.search(line):
             wandb.add(found[1])
         elif found := _MLFLOW_RUN.search(line):
             mlflow.add(found[1])
-        has_sweep = has_sweep or bool(_WANDB_SWEEP.search(line))
-    added = {}
-    is_online = environment.get("WANDB_MODE", "").lower() not in _NOT_ONLINE
-    goes_on = is_online and not has_sweep and environment.get(_WANDB_RESUME) != "never"
-    if len(wandb) == 1 and goes_on:  # of several runs, one id would make one
+        is_kept &= _WANDB_SWEEP.search(line) is None
+    if len(wandb) == 1 and is_kept:  # of several runs, one id would make one
         added[_WANDB_ID] = wandb.pop()
     if environment.get(_WANDB_ID) or (_WANDB_ID in added and _WANDB_ID not in environment):
         added[_WANDB_RESUME] = "allow"  # else W&B starts the run with this id anew

@@ -73,6 +73,11 @@ class Resume:
         return min(self.interval or max(1.0, _UNKNOWN_INTERVAL * self.step), self.step / 2)
 
     @property
+    def highest(self) -> float:
+        """The highest step at which an attempt that resumed may go on."""
+        return max(self.step, self.reached or 0) + self.tolerance
+
+    @property
     def reached(self) -> float | None:
         """The last step of the attempt before; None if it is not known."""
         if self.before:
@@ -105,22 +110,21 @@ def judge_resume(
     `ENOUGH` must do. If the log says that a checkpoint was loaded (``is_explained``), a count that starts
     again is that of the session.
     """
-    steps = [step for each in first if (step := step_in(each, resume.unit))]
-    if len(steps) < (2 if is_due else ENOUGH):
-        return ResumeVerdict.OPEN if steps or not is_due else ResumeVerdict.UNCLEAR
-    start = max(1.0, 2 * (steps[1] - steps[0]))  # the first count of a run from scratch is not higher
+    steps = list(filter(None, (step_in(each, resume.unit) for each in first)))
+    if not is_due and len(steps) < ENOUGH:
+        return ResumeVerdict.OPEN
+    if len(steps) <= 1:
+        return ResumeVerdict.OPEN if steps else ResumeVerdict.UNCLEAR
+    begin, start = steps[0], max(1.0, 2 * (steps[1] - steps[0]))  # one from scratch begins no higher
     lowest = resume.step - resume.tolerance
-    is_beyond = steps[0] > max(resume.step, resume.reached or 0) + resume.tolerance + start
-    if is_beyond or lowest <= start or any(later < earlier for earlier, later in pairwise(steps)):
+    rises = [later - earlier for earlier, later in pairwise(steps)]
+    if begin > resume.highest + start or lowest <= start or min(rises) < 0:
         return ResumeVerdict.UNCLEAR
-    if steps[0] >= lowest:
+    if begin >= lowest:
         return ResumeVerdict.RESUMED
-    has_jumped = any(later - earlier >= lowest / 2 for earlier, later in pairwise(steps))
-    if has_jumped or is_explained or not _counts_as_checkpoints(resume):
+    if is_explained or max(rises) >= lowest / 2 or not _counts_as_checkpoints(resume):
         return ResumeVerdict.UNCLEAR
-    if steps[0] <= start:
-        return ResumeVerdict.FROM_SCRATCH
-    return ResumeVerdict.BEHIND
+    return ResumeVerdict.FROM_SCRATCH if begin <= start else ResumeVerdict.BEHIND
 
 
 def _counts_as_checkpoints(resume: Resume) -> bool:

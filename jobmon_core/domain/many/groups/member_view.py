@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from jobmon_core.domain.job.efficiency.model import Efficiency, efficiency_of_end
-from jobmon_core.domain.job.tracking.model import FROM_WORST, End, Task, WatchedJob
+from jobmon_core.domain.job.tracking.model import FROM_WORST, End, WatchedJob
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
 from jobmon_core.domain.slurm.pending_reasons import STUCK_REASONS
 from jobmon_core.domain.slurm.rows import Usage
@@ -91,42 +91,53 @@ def _word(outcome: Outcome, *, is_doubtful: bool) -> str:
 
 def view_of(job: WatchedJob) -> MemberView:
     """Return how a job is. Of an array or het job, the worst task stands for all of them."""
-    ends = [(task, task.end) for task in job.tasks.values() if task.end]
-    log_path = job.logs.stdout
+    starts = [task.start_s for task in job.tasks.values() if task.start_s is not None]
     view = MemberView(
         state=_state(job),
         job_id=str(ref_of(job.job_id, job.watched_part)),
         other_cluster=job.other_cluster,
         is_over=job.is_over,
         never_starts=_never_starts(job),
-        started_s=min(
-            (task.start_s for task in job.tasks.values() if task.start_s is not None), default=None
-        ),
-        log_folder=log_path.rpartition("/")[0] + "/" if "/" in log_path else "",
+        started_s=min(starts, default=None),
+        log_folder="".join(job.logs.stdout.rpartition("/")[:2]),
         is_ending=_is_ending(job) or job.is_restarting,
         is_attempt=job.attempt is not None,
-        unanswered_since_s=None if job.closed else job.stale_since_s,
         unanswered_why=job.stale_why,
-        task_states=tuple(_task_states(job)) if job.is_array else (),
     )
-    if not job.ended or job.is_restarting:
-        return view
+    if not job.closed:
+        view = view._replace(unanswered_since_s=job.stale_since_s)
+    if job.is_array:
+        view = view._replace(task_states=tuple(_task_states(job)))
+    if job.ended and not job.is_restarting:
+        return _with_end(view, job)
+    return view
+
+
+def _with_end(view: MemberView, job: WatchedJob) -> MemberView:
+    ends = [(task, task.end) for task in job.tasks.values() if task.end]
     task, end = min(ends, key=lambda each: FROM_WORST.index(each[1].outcome))
-    diagnosis = task.diagnosis
-    has_cause = diagnosis is not None and bool(diagnosis.cause)
-    return view._replace(
+    hours = [*_gpu_hours(job)]
+    view = view._replace(
         outcome=job.outcome,
         is_doubtful=job.is_doubtful_success,
-        started_s=end.started_s if len(ends) == 1 else view.started_s,
         ended_s=max((each.ended_s for _, each in ends if each.ended_s is not None), default=None),
         limit_s=end.limit_s,
         usage=end.usage,
-        cause=diagnosis.headline if diagnosis and has_cause else _plain_cause(end),
-        fingerprint=_fingerprint(task, end),
-        gpu_hours=sum(hours) if (hours := [*_gpu_hours(job)]) else None,
-        task_words=_task_words(job) if job.is_array else (),
-        metrics=diagnosis.figures if diagnosis and not job.is_array else "",
+        cause=_plain_cause(end),
+        gpu_hours=sum(hours) if hours else None,
     )
+    if len(ends) == 1:
+        view = view._replace(started_s=end.started_s)
+    found = task.diagnosis
+    if found and found.cause:
+        view = view._replace(cause=found.headline)
+    if found and end.outcome is Outcome.FAILURE:
+        view = view._replace(fingerprint=found.fingerprint)
+    if job.is_array:
+        return view._replace(task_words=_task_words(job))
+    if found:
+        return view._replace(metrics=found.figures)
+    return view
 
 
 def _task_states(job: WatchedJob) -> Iterator[str]:
@@ -191,11 +202,3 @@ def _plain_cause(end: End) -> str:
     if end.state is JobState.FAILED and end.exit_code:
         return f"exit code {end.exit_code}"
     return end.state
-
-
-def _fingerprint(task: Task, end: End) -> str:
-    if end.outcome is not Outcome.FAILURE:
-        return ""
-    if task.diagnosis:
-        return task.diagnosis.fingerprint
-    return ""

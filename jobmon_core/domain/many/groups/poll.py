@@ -6,7 +6,7 @@ What a poll decides to do is part of the group, and so is saved before it is don
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from jobmon_core.domain.humanize import count
@@ -25,34 +25,46 @@ def after_poll(
 ) -> Group:
     """Return the group after a poll at ``text.now_s``; ``views`` has every member, by the name of its run."""
     events = [text.status_check([view for view in views.values() if view.job_id])]
-    members = dict(group.members)
+    members = {}
     for name, member in group.members.items():
-        view = views[name]
-        is_open = view.outcome is None and not view.is_ending
-        is_known = is_open or view.is_over  # an end counts once it is explained
-        if view.job_id and is_known and view.state != member.logged_state:
-            events.append(text.state_change(name, member.logged_state, view))
-            member = replace(member, logged_state=view.state)  # noqa: PLW2901 - as folded so far
-        if view.never_starts and not member.is_stuck:
-            events.append(text.stuck(name, view))
-        has_ended = view.is_over and view.outcome is not None
-        if has_ended and not member.has_metrics:
-            events.append(text.compute_metrics(name, view))
+        events += _news(name, member, views[name], text)
         if name in gpus:
             events.append(text.resource_status(name, gpus[name]))
-        members[name] = replace(
-            member,
-            is_stuck=bool(view.never_starts),
-            has_metrics=has_ended,
-            outcome=view.outcome if has_ended else None,
-            cause=view.cause,
-        )
+        members[name] = _after_look(member, views[name])
     group = replace(group, members=members, polls=group.polls + 1, polled_s=text.now_s)
     group, broken = _after_stop_rule(group, views, text)
     group = replace(group, log=group.log.with_text("".join([*events, *broken])))
     if is_complete(views):
         return _completed(group, views, text)
     return group
+
+
+def _news(name: str, member: Member, view: MemberView, text: EventText) -> Iterator[str]:
+    if _has_changed(member, view):
+        yield text.state_change(name, member.logged_state, view)
+    if view.never_starts and not member.is_stuck:
+        yield text.stuck(name, view)
+    if view.is_over and view.outcome is not None and not member.has_metrics:
+        yield text.compute_metrics(name, view)
+
+
+def _has_changed(member: Member, view: MemberView) -> bool:
+    is_open = view.outcome is None and not view.is_ending
+    is_known = is_open or view.is_over  # an end counts once it is explained
+    return bool(view.job_id) and is_known and view.state != member.logged_state
+
+
+def _after_look(member: Member, view: MemberView) -> Member:
+    if _has_changed(member, view):
+        member = replace(member, logged_state=view.state)
+    outcome = view.outcome if view.is_over else None
+    return replace(
+        member,
+        is_stuck=bool(view.never_starts),
+        has_metrics=outcome is not None,
+        outcome=outcome,
+        cause=view.cause,
+    )
 
 
 def is_complete(views: Mapping[str, MemberView]) -> bool:

@@ -16,7 +16,7 @@ from jobmon_core.domain.slurm.sbatch_options import read_with_unknown
 from jobmon_core.domain.slurm.states import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 
@@ -110,18 +110,19 @@ def _records(old: RunRecord, new: RunRecord, commits: int | None) -> Iterator[Di
         yield from _modules(old.modules, new.modules)
     if old.environment and new.environment:
         yield from _variables(old.environment, new.environment)
-    if old.folder != new.folder and old.folder and new.folder:
-        yield Difference(Aspect.FOLDER, f"folder {_arrow(old.folder, new.folder)}")
-    if old.scheduler_version != new.scheduler_version and old.scheduler_version and new.scheduler_version:
-        yield Difference(Aspect.SCHEDULER, _arrow(old.scheduler_version, new.scheduler_version))
+    yield from _texts(Aspect.FOLDER, "folder ", old.folder, new.folder)
+    yield from _texts(Aspect.SCHEDULER, "", old.scheduler_version, new.scheduler_version)
+
+
+def _texts(aspect: Aspect, name: str, old: str, new: str) -> Iterator[Difference]:
+    """Yield that a text differs, unless only one side knows it."""
+    if old and new and old != new:
+        yield Difference(aspect, f"{name}{_arrow(old, new)}")
 
 
 def _places(old: ComparedRun, new: ComparedRun) -> Iterator[Difference]:
-    if old.nodes and new.nodes and old.nodes != new.nodes:
-        yield Difference(Aspect.NODE, f"node {_arrow(old.nodes, new.nodes)}")
-    before, after = old.job.partition, new.job.partition
-    if before and after and before != after:
-        yield Difference(Aspect.PARTITION, f"partition {_arrow(before, after)}")
+    yield from _texts(Aspect.NODE, "node ", old.nodes, new.nodes)
+    yield from _texts(Aspect.PARTITION, "partition ", old.job.partition, new.job.partition)
     if old.limit_s and new.limit_s and old.limit_s != new.limit_s:
         limits = _arrow(duration(old.limit_s), duration(new.limit_s))
         yield Difference(Aspect.LIMIT, f"time limit {limits}")
@@ -201,28 +202,27 @@ def _packages(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Differ
     ]
     added = [f"+ {name} {version}" for name, version in new.items() if name not in old]
     removed = [f"- {name} {version}" for name, version in old.items() if name not in new]
-    lines = [*changed, *added, *removed]
-    if lines:
+    if lines := [*changed, *added, *removed]:
         yield Difference(Aspect.PACKAGES, _named(lines, "package"), tuple(lines[:_MAX_LINES]))
 
 
+def _added(old: Collection[str], new: Collection[str]) -> list[str]:
+    """Return what was added, and what was removed."""
+    added = [f"+ {name}" for name in new if name not in old]
+    return added + [f"- {name}" for name in old if name not in new]
+
+
 def _modules(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[Difference]:
-    lines = [f"+ {name}" for name in new if name not in old] + [
-        f"- {name}" for name in old if name not in new
-    ]
-    if lines:
+    if lines := _added(old, new):
         yield Difference(Aspect.MODULES, f"modules {', '.join(lines[:MAX_NAMED])}", tuple(lines))
     elif old != new:
         yield Difference(Aspect.MODULES, "modules in a different order", (" ".join(old), " ".join(new)))
 
 
 def _variables(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Difference]:
-    changed = [f"{name} has a different value" for name in new if old.get(name, new[name]) != new[name]]
-    added = [f"+ {name}" for name in new if name not in old]
-    removed = [f"- {name}" for name in old if name not in new]
-    lines = [*changed, *added, *removed]
-    if lines:
-        names = [line.removesuffix(" has a different value") for line in lines]
+    changed = [name for name in new if old.get(name, new[name]) != new[name]]
+    if names := [*changed, *_added(old, new)]:
+        lines = [f"{name} has a different value" for name in changed] + names[len(changed) :]
         brief = f"environment {_named(names, 'variable')}"
         yield Difference(Aspect.ENVIRONMENT, brief, tuple(lines[:_MAX_LINES]))
 
