@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     Log = Callable[[str], None]
 
 _STOP_CHECK_S = 2.0
+_MAX_SILENT, _SILENT_PAUSE_S = 16, 600.0  # after so many agents in a row that never reported, starts pause
 _NEVER_S = float("inf")
 
 
@@ -62,8 +63,10 @@ class Agents:
     def __init__(self, deps: AgentDeps) -> None:
         """Begin without agents."""
         self._deps = deps
-        self._agents: dict[tuple[str, str], TaskAgent] = {}  # by state id and task key
+        self._agents: dict[str, dict[str, TaskAgent]] = {}  # by state id and task key
+        self._started: list[tuple[str, TaskAgent]] = []  # with their state ids; some may have ended since
         self._interval_s = 0.0  # between reports
+        self._silent_ends, self._silent_end_s = 0, 0.0  # of agents in a row that never reported; the latest
 
     def follow(self, job: WatchedJob, log: Log) -> Reports:
         """Start, restart and stop the agents of a job as it needs them; return what they report."""
@@ -82,20 +85,35 @@ class Agents:
 
         None if no agent runs.
         """
-        if not any(agent.is_running for agent in self._agents.values()):
+        running = self._running()
+        if not running:
             return None
         now_s = self._deps.clock.now()
         due = set()
-        for (state_id, _), agent in self._agents.items():
-            if agent.is_running and not agent.is_stopping:
-                has_ended = agent.notice_end(now_s)
+        for state_id, agent in running:
+            if not agent.is_stopping:
+                has_ended = self._notice_end(agent, now_s)
                 if agent.look(now_s, self._interval_s) or has_ended:
                     due.add(state_id)
         return due
 
+    def _running(self) -> list[tuple[str, TaskAgent]]:
+        self._started = [each for each in self._started if each[1].is_running]
+        return self._started
+
+    def _notice_end(self, agent: TaskAgent, now_s: float) -> bool:
+        """Do as `TaskAgent.notice_end`, and note whether the agent has ever reported."""
+        has_ended = agent.notice_end(now_s)
+        if agent.has_reported:
+            self._silent_ends = 0
+        elif has_ended:
+            self._silent_ends, self._silent_end_s = self._silent_ends + 1, now_s
+        return has_ended
+
     def forget(self, state_id: str) -> None:
         """Stop looking at the agents of a job; those that run go on, e.g. for another monitor."""
-        self._agents = {key: agent for key, agent in self._agents.items() if key[0] != state_id}
+        self._agents.pop(state_id, None)
+        self._started = [each for each in self._started if each[0] != state_id]
 
     def _keep(self, job: WatchedJob, task: Task, settings: AgentSettings, log: Log) -> None:
         """Keep an agent running beside a running task."""
@@ -103,7 +121,7 @@ class Agents:
         if agent.record.attempts.run_s != run_of(task):  # a new run, e.g. after a requeue
             agent.end_now()
             agent.save(AgentRecord(attempts=AgentAttempts(run_of(task))))
-        if agent.is_running and not agent.notice_end(now_s):
+        if agent.is_running and not self._notice_end(agent, now_s):
             agent.look(now_s, settings.interval_s, all_nodes=True)
         elif now_s >= agent.record.attempts.start_due_s():
             self._start(job, task, settings, log)
@@ -112,22 +130,22 @@ class Agents:
 
     def _agent_of(self, job: WatchedJob, task: Task) -> TaskAgent:
         """Return the agents of a task, also those that an earlier monitor started."""
-        key = (job.id, task.key)
-        if key not in self._agents:
-            telemetry, nodes = self._deps.telemetry(*key), node_names(task.nodes) or ("",)
+        agents = self._agents.setdefault(job.id, {})
+        if task.key not in agents:
+            telemetry, nodes = self._deps.telemetry(job.id, task.key), node_names(task.nodes) or ("",)
             now_s = self._deps.clock.now()
             agent = TaskAgent(telemetry, self._deps.processes, nodes, now_s, telemetry.record.read())
             agent.expect_new_reports()
-            self._agents[key] = agent
-        return self._agents[key]
+            agents[task.key] = agent
+            self._started.append((job.id, agent))
+        return agents[task.key]
 
     def _start(self, job: WatchedJob, task: Task, settings: AgentSettings, log: Log) -> None:
         agent, now_s = self._agent_of(job, task), self._deps.clock.now()
         before = agent.record.attempts
-        running = sum(each.is_running for each in self._agents.values())
-        if running >= settings.at_most:
-            problem = f"{running} tasks have one already, see agent.at_most"
-            agent.save(AgentRecord(attempts=replace(before, problem=problem)))
+        if problem := self._why_none_starts(settings, now_s):
+            if problem != before.problem:
+                agent.save(AgentRecord(attempts=replace(before, problem=problem)))
             _log_problem(agent, job, log)
             return
         agent.nodes = node_names(task.nodes) or ("",)
@@ -137,11 +155,21 @@ class Agents:
             record = self._launch(agent, launches, attempts)
         except (OSError, StorageFailed) as error:
             agent.save(AgentRecord(attempts=attempts.after_end(now_s, str(error))))
+            self._silent_ends, self._silent_end_s = self._silent_ends + 1, now_s
             _log_problem(agent, job, log)
             return
         again = f" again, as the last one ended: {before.problem}" if before.failures else ""
         log(f"{job.job_id}: an agent starts{again}")
         agent.save(record)
+        self._started.append((job.id, agent))
+
+    def _why_none_starts(self, settings: AgentSettings, now_s: float) -> str:
+        running = len(self._running())
+        if running >= settings.at_most:
+            return f"{running} tasks have one already, see agent.at_most"
+        if self._silent_ends >= _MAX_SILENT and 0 <= now_s - self._silent_end_s < _SILENT_PAUSE_S:
+            return "the agents of other tasks ended before they reported anything"
+        return ""
 
     def _launch(
         self, agent: TaskAgent, launches: tuple[AgentLaunch, ...], attempts: AgentAttempts
@@ -161,7 +189,7 @@ class Agents:
         return AgentRecord(processes, launch.stop_signal, attempts)
 
     def _stop(self, job: WatchedJob, task: Task, now_s: float) -> None:
-        agent = self._agents.get((job.id, task.key))
+        agent = self._agents.get(job.id, {}).get(task.key)
         if agent is None and job.unwatched_s is not None and task.end is None:
             agent = self._agent_of(job, task)  # a killed monitor may have left some
         if agent is None:
@@ -171,7 +199,7 @@ class Agents:
         agent.stop(now_s, has_ended=task.end is not None)
 
     def _reports(self, job: WatchedJob, now_s: float) -> Reports:
-        agents = {key: agent for (state_id, key), agent in self._agents.items() if state_id == job.id}
+        agents = self._agents.get(job.id, {})
         hints = [
             agent.end_hint_s
             for key, agent in agents.items()

@@ -59,6 +59,11 @@ class TaskAgent:
         """Whether its processes were asked to end."""
         return self._stops > 0
 
+    @property
+    def has_reported(self) -> bool:
+        """Whether it has reported since its start."""
+        return any(seen_s > _NEVER for _, seen_s in self.reports.values())
+
     def save(self, record: AgentRecord) -> None:
         """Replace the record; on a full disk, only in memory."""
         if record != self.record:
@@ -123,7 +128,7 @@ class TaskAgent:
         self._send(signal.SIGKILL)
         attempts = self.record.attempts.after_end(now_s, problem, is_memory_short=is_short)
         self.save(AgentRecord(attempts=attempts))
-        if any(seen_s > _NEVER for _, seen_s in self.reports.values()):  # else no agent has seen the task
+        if self.has_reported:  # else no agent has seen the task
             self.end_hint_s = now_s
         self.since_s = None
         return True

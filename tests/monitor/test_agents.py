@@ -324,6 +324,18 @@ def test_the_tasks_of_one_monitor_have_a_limited_number_of_agents(bench: Bench) 
     assert len(bench.processes.started) == 3
 
 
+def test_where_no_agent_ever_reports_further_tasks_are_tried_only_now_and_then(bench: Bench) -> None:
+    array = replace(JOB, tasks={str(key): replace(TASK, key=str(key)) for key in range(40)})
+    for _ in range(10):
+        bench.follow(array)
+        bench.processes.statuses.clear()
+    assert len(bench.processes.started) == 16
+    assert bench.logged[-1] == "12: no agent: the agents of other tasks ended before they reported anything"
+    bench.after(601)
+    bench.follow(array)
+    assert len(bench.processes.started) == 32
+
+
 def test_the_agent_of_a_monitor_that_was_killed_goes_on(bench: Bench) -> None:
     bench.follow()
     bench.agents = bench.new()
