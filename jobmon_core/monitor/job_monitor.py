@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, assert_never
 
 from jobmon_core.analysis.job_logs import with_scheduler_logs, with_script_logs
@@ -20,6 +21,7 @@ from jobmon_core.domain.delivery.outbox import delivery_status, reopened, with_r
 from jobmon_core.domain.job.tracking.apply_queue import apply_queue, mark_answered, mark_unreachable
 from jobmon_core.domain.job.tracking.apply_record import apply_record
 from jobmon_core.domain.job.tracking.clock_skew import clamp_to_now
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.policy import SAVE_INTERVAL_S
 from jobmon_core.domain.job.tracking.reopen import may_be_requeued, reopened_if_requeued
 from jobmon_core.domain.slurm.job_ids import ref_of
@@ -32,11 +34,10 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.card import JobCard
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.domain.job.restart.model import Decision
-    from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.job.tracking.policy import Policy
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis, EarlierLog
     from jobmon_core.domain.many.groups.model import GroupSettings
-    from jobmon_core.domain.slurm.rows import AccountingAnswer, RecordAnswer
+    from jobmon_core.domain.slurm.rows import AccountingAnswer, QueueRow, RecordAnswer
     from jobmon_core.monitor.agents import Agents
     from jobmon_core.monitor.done_hints import DoneHints
     from jobmon_core.monitor.outage_notifier import OutageNotifier
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 # how old a queue answer may be, unless the policy allows more: the first one for a job, which may have just
 # been submitted; and one for a job whose log may show a failure, since the warning says that it still runs
 FIRST_MAX_AGE_S, _MAX_AGE_OF_SUSPECT_S = 5.0, 2.0
+# what an answer without news leaves as it is
+_news = attrgetter(*(each.name for each in fields(WatchedJob) if each.name != "answered_s"))
 _RECHECK_S = 1.0  # the shortest wait for the next poll; also while another monitor is querying the scheduler
 
 
@@ -100,6 +103,8 @@ class JobMonitor:
         self._deps = deps
         self._policy = deps.policy
         self._answer_pending = False
+        self._settled_job: WatchedJob | None = None  # applying these rows to it again changes nothing
+        self._settled_rows: tuple[QueueRow, ...] = ()
         self._is_remembered = True  # whether the queue lists the job, after its end
         self._started_s = deps.clock.now()
         self._agents_due_s = float("inf")
@@ -164,6 +169,9 @@ class JobMonitor:
     def _save(self, job: WatchedJob) -> None:
         """Make ``job`` the current state, on disk if it needs saving; if that fails, keep the old state."""
         policy = self._deps.policy
+        if job is self._saved:
+            self.job = job
+            return
         is_news = job.tasks is not self.job.tasks or job.name != self.job.name
         if is_news and (policy.has_programs or policy.also):
             from jobmon_core.domain.messages.changes import with_change_messages  # only if the user wants it
@@ -210,8 +218,17 @@ class JobMonitor:
         elif self.job.closed:
             self._save(mark_answered(self.job, view.asked_s))
         elif self.job.answered_s is None or view.asked_s > self.job.answered_s:
-            now_s = self._deps.clock.now()
-            self._save(apply_queue(self.job, view.answer, view.asked_s, self._policy, now_s))
+            self._apply_queue(view.answer, view.asked_s)
+
+    def _apply_queue(self, rows: tuple[QueueRow, ...], asked_s: float) -> None:
+        is_settled = self.job is self._settled_job and rows == self._settled_rows
+        if is_settled:
+            job = mark_answered(self.job, asked_s)
+        else:
+            job = apply_queue(self.job, rows, asked_s, self._policy, self._deps.clock.now())
+            is_settled = _news(job) == _news(self.job)
+        self._save(job)
+        self._settled_job, self._settled_rows = (self.job if is_settled else None), rows
 
     def _next_requeue_look_s(self, now_s: float) -> float | None:
         """Return when to look whether Slurm runs a failed job again (Unix seconds); None: it cannot."""
@@ -244,7 +261,8 @@ class JobMonitor:
         hints_s = (reports.end_hint_s, self._deps.done_hints.follow(self.job))
         end_hint_s = max((hint_s for hint_s in hints_s if hint_s is not None), default=None)
         is_new_hint = end_hint_s not in (None, self.job.end_hint_s)
-        self._save(replace(self.job, agents_since_s=reports.since_s, end_hint_s=end_hint_s))
+        if (reports.since_s, end_hint_s) != (self.job.agents_since_s, self.job.end_hint_s):
+            self._save(replace(self.job, agents_since_s=reports.since_s, end_hint_s=end_hint_s))
         if is_new_hint:
             self._check_queue()
 
@@ -387,4 +405,4 @@ def _needs_saving(job: WatchedJob, saved: WatchedJob) -> bool:
     if job.answered_s is None or saved.answered_s is None:
         return job != saved
     unsaved_s = job.answered_s - saved.answered_s
-    return not 0 <= unsaved_s < SAVE_INTERVAL_S or replace(job, answered_s=saved.answered_s) != saved
+    return not 0 <= unsaved_s < SAVE_INTERVAL_S or _news(job) != _news(saved)

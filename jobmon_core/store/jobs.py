@@ -53,7 +53,7 @@ class JobStore:
             StorageFailed: the old state is still there, or the new one is, but may not survive a power cut.
         """
         # ASCII, with escapes for what UTF-8 cannot encode, e.g. an undecodable byte of a file name
-        content = json.dumps({"schema": SCHEMA, **to_json(job)}, indent=1)
+        content = json.dumps({"schema": SCHEMA, **to_json(job)})
         write_atomically(self.path(job.id), content.encode("ascii"), check=check_owner)
 
     def load(self, state_id: str) -> WatchedJob:

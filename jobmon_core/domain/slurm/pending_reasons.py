@@ -114,7 +114,7 @@ def pending_hint(reason: str) -> Hint | None:
     if name in _HINTS:
         return _HINTS[name]
     for prefix, owner in (("QOS", "its QOS"), ("Assoc", "its account")):
-        for limit, hint in _LIMITS:
+        for limit, hint in _LIMITS if name.startswith(prefix) else ():
             if re.fullmatch(prefix + limit, name):
                 return hint._replace(problem=hint.problem.format(owner))
     return None
