@@ -165,7 +165,7 @@ def wake_s(job: WatchedJob, policy: Policy, last_queue_s: float, now_s: float) -
     return min([last_queue_s + interval_s(job, policy, now_s), next_pass_s, *queries, *graces, *retries])
 
 
-def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, *, unresponsive: bool) -> float:
+def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, unresponsive: bool) -> float:  # noqa: FBT001 - the only argument of a callback
     """Return how long an accounting query that starts at ``now_s`` may take (seconds; infinity: no limit).
 
     There is no limit while a task lives, while no end is proved, or, once the grace is over, while an end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, assert_never
 
@@ -103,8 +104,9 @@ class JobMonitor:
         self._deps = deps
         self._policy = deps.policy
         self._answer_pending = False
-        self._settled_job: WatchedJob | None = None  # applying these rows to it again changes nothing
-        self._settled_rows: tuple[QueueRow, ...] = ()
+        self._settled: tuple[WatchedJob, tuple[QueueRow, ...]] | None = (
+            None  # applying the rows changes nothing
+        )
         self._is_remembered = True  # whether the queue lists the job, after its end
         self._started_s = deps.clock.now()
         self._agents_due_s = float("inf")
@@ -129,9 +131,10 @@ class JobMonitor:
         group = self._deps.group()
         policy = self._deps.policy
         self._policy = policy if group is None else policy.of_group(group.interval_s, group.messages)
-        self._save(clamp_to_now(self.job, self._deps.clock.now()))
+        now_s = self._deps.clock.now()
+        self._save(clamp_to_now(self.job, now_s))
         if self._deps.is_cancelled():
-            self._save(replace(self.job, unwatched_s=self._deps.clock.now()))
+            self._save(replace(self.job, unwatched_s=now_s))
         if self.job.is_restarting and self._deps.is_restart_off(self.job):
             self._save(replace(self.job, restart_due_s=None))
         self._reopen_on_request()
@@ -169,9 +172,6 @@ class JobMonitor:
     def _save(self, job: WatchedJob) -> None:
         """Make ``job`` the current state, on disk if it needs saving; if that fails, keep the old state."""
         policy = self._deps.policy
-        if job is self._saved:
-            self.job = job
-            return
         is_news = job.tasks is not self.job.tasks or job.name != self.job.name
         if is_news and (policy.has_programs or policy.also):
             from jobmon_core.domain.messages.changes import with_change_messages  # only if the user wants it
@@ -221,14 +221,12 @@ class JobMonitor:
             self._apply_queue(view.answer, view.asked_s)
 
     def _apply_queue(self, rows: tuple[QueueRow, ...], asked_s: float) -> None:
-        is_settled = self.job is self._settled_job and rows == self._settled_rows
-        if is_settled:
-            job = mark_answered(self.job, asked_s)
+        before = self.job
+        if self._settled and self._settled[0] is before and self._settled[1] == rows:
+            self._save(mark_answered(before, asked_s))
         else:
-            job = apply_queue(self.job, rows, asked_s, self._policy, self._deps.clock.now())
-            is_settled = _news(job) == _news(self.job)
-        self._save(job)
-        self._settled_job, self._settled_rows = (self.job if is_settled else None), rows
+            self._save(apply_queue(before, rows, asked_s, self._policy, self._deps.clock.now()))
+        self._settled = (self.job, rows) if _news(self.job) == _news(before) else None
 
     def _next_requeue_look_s(self, now_s: float) -> float | None:
         """Return when to look whether Slurm runs a failed job again (Unix seconds); None: it cannot."""
@@ -345,11 +343,8 @@ class JobMonitor:
         return all(record.state.phase is Phase.WAITING and not record.restarts for record in answer)
 
     def _query_accounting(self) -> None:
-        def timeout_s(unresponsive: bool) -> float:  # noqa: FBT001 - the only argument of a callback
-            now_s = self._deps.clock.now()
-            return accounting_timeout_s(self.job, self._policy, now_s, unresponsive=unresponsive)
-
-        self._apply_accounting(self._deps.accounting.ask(self.job.job_id, self._query_due_s(), timeout_s))
+        timeout_for = partial(accounting_timeout_s, self.job, self._policy, self._deps.clock.now())
+        self._apply_accounting(self._deps.accounting.ask(self.job.job_id, self._query_due_s(), timeout_for))
 
     def _apply_known_accounting(self) -> None:
         """Apply an accounting answer that another monitor obtained, so that no new query is needed."""
@@ -363,9 +358,8 @@ class JobMonitor:
 
     def _apply_accounting(self, answer: AccountingAnswer | None) -> None:
         if answer is not None:
-            from jobmon_core.domain.job.tracking.apply_accounting import (
-                apply_accounting,  # needed only at an end
-            )
+            # needed only at an end
+            from jobmon_core.domain.job.tracking.apply_accounting import apply_accounting
 
             self._save(apply_accounting(self.job, answer, self._policy, self._deps.clock.now()))
 
@@ -397,12 +391,8 @@ class JobMonitor:
 
 
 def _needs_saving(job: WatchedJob, saved: WatchedJob) -> bool:
-    """Whether to save a job: at once if it changed, else only every few minutes.
-
-    Saving each answer without news would be most of the work for a quiet job, and would only update the time
-    of the latest answer.
-    """
-    if job.answered_s is None or saved.answered_s is None:
+    """Whether to save a job: at once if it changed, else only every few minutes, as saving costs most."""
+    if job is saved or job.answered_s is None or saved.answered_s is None:
         return job != saved
     unsaved_s = job.answered_s - saved.answered_s
     return not 0 <= unsaved_s < SAVE_INTERVAL_S or _news(job) != _news(saved)

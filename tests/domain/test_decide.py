@@ -27,7 +27,7 @@ def noticed_late(late_s: float) -> Play:
 
 
 def timeout_s(play: Play, *, unresponsive: bool = False) -> float:
-    return accounting_timeout_s(play.job, POLICY, play.now_s, unresponsive=unresponsive)
+    return accounting_timeout_s(play.job, POLICY, play.now_s, unresponsive)
 
 
 def seconds_until_concluded(play: Play) -> int:
@@ -159,7 +159,7 @@ def test_accounting_that_did_not_respond_a_moment_ago_delays_no_message() -> Non
 
 def test_a_query_after_the_grace_gets_only_the_short_timeout() -> None:
     play = noticed_late(10)
-    assert accounting_timeout_s(play.job, POLICY, play.now_s + 60, unresponsive=True) == 3
+    assert accounting_timeout_s(play.job, POLICY, play.now_s + 60, True) == 3
 
 
 def test_a_query_has_no_limit_while_a_task_lives() -> None:
