@@ -22,10 +22,10 @@ from jobmon_core.domain.humanize import count, duration
 from jobmon_core.observe.artifacts.formats.check import check_file
 from jobmon_core.observe.artifacts.listing import folder_problem, status_of
 from jobmon_core.observe.logs.open_file import read_regular
-from jobmon_core.observe.logs.scan_dirs import ScanBudget, is_folder
+from jobmon_core.observe.logs.scan_dirs import ScanBudget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from jobmon_core.domain.artifacts.checkpoints.model import Candidate
     from jobmon_core.domain.job.own_files import OwnFiles
@@ -126,8 +126,7 @@ def _listed_here(folder: str, max_entries: int) -> Listing:
 
 def _files_below(folder: str, budget: ScanBudget) -> list[ListedFile]:
     """Return the files below a folder; links to folders, and to files that are among them, do not count."""
-    entries = list(_entries_below(folder, budget, _LEVELS))
-    entries.sort(key=lambda entry: entry.is_symlink())
+    entries = sorted(budget.walk(folder, _LEVELS), key=lambda entry: entry.is_symlink())
     files: list[ListedFile] = []
     known: set[tuple[int, int]] = set()
     for entry in entries:
@@ -140,14 +139,6 @@ def _files_below(folder: str, budget: ScanBudget) -> list[ListedFile]:
             files.append(ListedFile(path, status.st_size, status.st_mtime, status.st_uid))
         known.add(identity)
     return files
-
-
-def _entries_below(folder: str, budget: ScanBudget, levels: int) -> Iterator[os.DirEntry[str]]:
-    for entry in budget.entries(folder):
-        if not is_folder(entry):
-            yield entry
-        elif levels > 1:
-            yield from _entries_below(entry.path, budget, levels - 1)
 
 
 def _wanted(candidates: Sequence[Candidate]) -> tuple[list[str], list[str]]:

@@ -58,7 +58,7 @@ def list_files(
             if stat.S_ISREG(status.st_mode):
                 size_bytes = status.st_size
             else:  # its own time is that of the last file that was added or removed
-                modified_s = max(modified_s, _last_write_s(entry.path, inner, _LEVELS))
+                modified_s = max(modified_s, _last_write_s(entry.path, inner))
             name = entry.path[len(folder) :].lstrip("/")
             found = ListedFile(name, size_bytes, modified_s, status.st_uid)
             files.setdefault((status.st_dev, status.st_ino), found)
@@ -67,15 +67,10 @@ def list_files(
     return Listing(folder, tuple(files.values()), is_partial, changed_s, problem)
 
 
-def _last_write_s(folder: str, budget: ScanBudget, levels: int) -> float:
+def _last_write_s(folder: str, budget: ScanBudget) -> float:
     """Return the latest modification time in a folder and its subfolders (Unix seconds); 0 without any."""
-    latest_s = 0.0
-    for entry in budget.entries(folder):
-        status = status_of(entry)
-        latest_s = max(latest_s, status.st_mtime if status else 0.0)
-        if levels > 1 and is_folder(entry):
-            latest_s = max(latest_s, _last_write_s(entry.path, budget, levels - 1))
-    return latest_s
+    statuses = filter(None, map(status_of, budget.walk(folder, _LEVELS)))
+    return max((status.st_mtime for status in statuses), default=0.0)
 
 
 def disk_of(folder: str) -> Disk | None:

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _MAX_PER_FOLDER = 5_000
 _MAX_TOTAL = 20_000
@@ -46,6 +46,14 @@ class ScanBudget:
         printable = (entry for entry in entries if entry.name.isprintable())
         return sorted(printable, key=lambda entry: entry.name)
 
+    def walk(self, folder: str, levels: int) -> Iterator[os.DirEntry[str]]:
+        """Yield the entries of a folder and below; 1 level is ``folder`` alone. Links are not followed."""
+        folders = [folder]
+        for _ in range(levels):
+            entries = [entry for name in folders for entry in self.entries(name)]
+            yield from entries
+            folders = [entry.path for entry in entries if is_folder(entry)]
+
 
 def stat_own_file(path: str) -> FoundFile | None:
     """Return the file at ``path``; None unless it is a non-empty regular file of this user, not a link."""
@@ -62,13 +70,8 @@ def find_files(
     folder: str, accepts: Callable[[str], bool], budget: ScanBudget, levels: int
 ) -> list[FoundFile]:
     """Return this user's files with an accepted name in ``folder`` and below; 1 level is ``folder`` alone."""
-    files: list[FoundFile] = []
-    folders = [folder]
-    for _ in range(levels):
-        entries = [entry for name in folders for entry in budget.entries(name)]
-        files += [file for entry in entries if accepts(entry.name) and (file := stat_own_file(entry.path))]
-        folders = [entry.path for entry in entries if is_folder(entry)]
-    return files
+    accepted = (entry.path for entry in budget.walk(folder, levels) if accepts(entry.name))
+    return list(filter(None, map(stat_own_file, accepted)))
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:

@@ -122,20 +122,24 @@ def _entry_faults(entry: dict[str, object], *, check_examples: bool) -> list[str
 
 
 def _value_faults(key: str, value: object) -> list[str]:
+    if key in _EXAMPLE_KEYS or (key == "regex" and isinstance(value, list)):
+        return _list_faults(key, value)
     if key in _CHOICES:
-        is_valid, expected = value in _CHOICES[key], f"one of {', '.join(_CHOICES[key])}, not {value!r}"
+        is_valid, expected = value in _CHOICES[key], f"one of {', '.join(_CHOICES[key])}"
     elif key == "precedence":
-        is_valid = isinstance(value, int) and not isinstance(value, bool)
-        expected = f"an integer, not {value!r}"
+        is_valid, expected = isinstance(value, int) and not isinstance(value, bool), "an integer"
     elif key == _OPTIONAL_KEY:
-        is_valid, expected = isinstance(value, bool), f"true or false, not {value!r}"
-    elif key in _EXAMPLE_KEYS or (key == "regex" and isinstance(value, list)):
-        if isinstance(value, list) and (value or key == "counter_examples"):
-            return [fault for i, text in enumerate(value) for fault in text_faults(f"{key}[{i}]", text)]
-        is_valid, expected = False, "a list" if key == "counter_examples" else "a non-empty list"
+        is_valid, expected = isinstance(value, bool), "true or false"
     else:
         return text_faults(key, value) if key in _REQUIRED_KEYS else []
-    return [] if is_valid else [f"{key}: must be {expected}"]
+    return [] if is_valid else [f"{key}: must be {expected}, not {value!r}"]
+
+
+def _list_faults(key: str, value: object) -> list[str]:
+    may_be_empty = key == "counter_examples"
+    if isinstance(value, list) and (value or may_be_empty):
+        return [fault for i, text in enumerate(value) for fault in text_faults(f"{key}[{i}]", text)]
+    return [f"{key}: must be {'a list' if may_be_empty else 'a non-empty list'}"]
 
 
 def _regex_faults(entry: dict[str, object]) -> list[str]:

@@ -47,15 +47,17 @@ def row_of(header: str, text: str) -> dict[str, str] | None:
         cells = _cells(text, separator)
         if len(cells) == count + 1 and _SPEED.fullmatch(cells[-1]):
             cells.pop()
-        if len(cells) != count or not any(character.isdigit() for character in text):
-            continue
-        values = {name: cells[index] for index, name in columns}
-        if not _COUNT.fullmatch(values.get("n", "0")) or not _EPOCH.fullmatch(values.get("epoch", "0")):
-            continue
-        known = sum(bool(_VALUE.fullmatch(cell.lower())) for cell in cells)
-        if known == count or (separator.strip(" ") and known > count // 2):
-            return _plain({name: value for name, value in values.items() if value.strip("-")})
+        if len(cells) == count and any(map(str.isdigit, text)) and _has_values(cells, separator):
+            values = {name: cells[index] for index, name in columns}
+            if _COUNT.fullmatch(values.get("n", "0")) and _EPOCH.fullmatch(values.get("epoch", "0")):
+                return _plain({name: value for name, value in values.items() if value.strip("-")})
     return None
+
+
+def _has_values(cells: list[str], separator: str) -> bool:
+    """Whether the cells hold values, most of them if a visible separator or a tab shows that it is a row."""
+    known = sum(bool(_VALUE.fullmatch(cell.lower())) for cell in cells)
+    return known == len(cells) or (bool(separator.strip(" ")) and known > len(cells) // 2)
 
 
 def _plain(values: dict[str, str]) -> dict[str, str]:

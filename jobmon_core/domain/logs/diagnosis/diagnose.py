@@ -163,15 +163,20 @@ class _Diagnoser:
         if root is not None and not (implied and self._is_doubtful(root)):
             return self.from_root(root)
         if implied is not None:
-            is_shown = root is not None and root.pattern.id == implied.id and not self._recovered_from(root)
-            return self._from_cause(implied, _PROVED if is_shown else _IMPLIED)
+            return self._from_cause(implied, _PROVED if self._shows(implied, root) else _IMPLIED)
         is_unknown = self._evidence.state is JobState.UNKNOWN and self._analysis.lines
         if is_unknown and self._analysis.ends_cleanly and not self._unexplained:
-            confidence = _PROVED if self._analysis.successes else _SUSPECTED
-            found = self._no_failure("No failure found", self._success_in_log(), confidence)
-            earlier = self._earlier_failure() if self._is_of_file else ""
-            return replace(found, explanation=_SURVIVED).with_note(earlier) if earlier else found
+            return self._of_log_without_failure()
         return self._unknown_cause()
+
+    def _shows(self, cause: Cause, root: Match | None) -> bool:
+        return root is not None and root.pattern.id == cause.id and not self._recovered_from(root)
+
+    def _of_log_without_failure(self) -> Diagnosis:
+        confidence = _PROVED if self._analysis.successes else _SUSPECTED
+        found = self._no_failure("No failure found", self._success_in_log(), confidence)
+        earlier = self._earlier_failure() if self._is_of_file else ""
+        return replace(found, explanation=_SURVIVED).with_note(earlier) if earlier else found
 
     @cached_property
     def _unexplained(self) -> tuple[int, ...]:

@@ -336,26 +336,46 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
     scheduler_end: Match | None = None
     first_end: Match | None = None
     for root in roots:
-        is_authoritative = root.pattern.precedence >= AUTHORITATIVE_PRECEDENCE
-        ended_log = analysis.lines.excerpt_range(scheduler_end.position) if scheduler_end else ()
-        if root.position in ended_log and not is_authoritative:
+        if scheduler_end and _is_cut_off(root, analysis.lines.excerpt_range(scheduler_end.position)):
             continue
-        if root.pattern.is_final and root.pattern.label in SCHEDULER_LABELS:
+        candidates = _not_excluded_by(root, candidates, analysis)
+        if _is_end_of_job(root):
             scheduler_end = scheduler_end or root
-            candidates = [each for each in candidates if not each.pattern.is_of_job_script]
-        elif root.pattern.is_shell_syntax and not analysis.recovered_from(root):
-            candidates = [each for each in candidates if not _is_survived_command(each)]
-        elif (
-            not is_authoritative
-            and root.pattern.precedence >= MIN_ROOT_PRECEDENCE
-            and analysis.ended_process(root)
-        ):
-            candidates = [each for each in candidates if not _is_warning(each, analysis.lines)]
+        elif not _is_end_of_script(root, analysis) and _is_end_of_process(root, analysis):
             if first_end is not None and not analysis.are_chained(first_end, root):
                 continue
             first_end = root  # of a chain of exceptions, the latest
         candidates.append(root)
     return tuple(candidates)
+
+
+def _not_excluded_by(root: Match, earlier: list[Match], analysis: LogAnalysis) -> list[Match]:
+    """Return those of the earlier failures that may be the cause, in spite of this one."""
+    if _is_end_of_job(root):
+        return [each for each in earlier if not each.pattern.is_of_job_script]
+    if _is_end_of_script(root, analysis):
+        return [each for each in earlier if not _is_survived_command(each)]
+    if _is_end_of_process(root, analysis):
+        return [each for each in earlier if not _is_warning(each, analysis.lines)]
+    return earlier
+
+
+def _is_end_of_job(root: Match) -> bool:
+    return root.pattern.is_final and root.pattern.label in SCHEDULER_LABELS
+
+
+def _is_end_of_script(root: Match, analysis: LogAnalysis) -> bool:
+    return root.pattern.is_shell_syntax and not analysis.recovered_from(root)
+
+
+def _is_cut_off(root: Match, ended_log: range) -> bool:
+    """Whether a failure lies in a log that ended with the job, so that it may be a consequence of that."""
+    return root.position in ended_log and root.pattern.precedence < AUTHORITATIVE_PRECEDENCE
+
+
+def _is_end_of_process(root: Match, analysis: LogAnalysis) -> bool:
+    is_usual_cause = MIN_ROOT_PRECEDENCE <= root.pattern.precedence < AUTHORITATIVE_PRECEDENCE
+    return is_usual_cause and analysis.ended_process(root)
 
 
 def _reports_failed_process(match: Match, lines: LogLines) -> bool:

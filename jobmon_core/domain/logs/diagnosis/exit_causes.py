@@ -260,21 +260,26 @@ def stated_cause(evidence: SlurmEvidence) -> Cause | None:
         return _with_details(by_slurm, evidence)
     by_state = {**_BY_STATE, **_LOCAL_BY_STATE} if evidence.is_local else _BY_STATE
     cause = by_state.get(evidence.state)
-    if cause is not None and cause.id == CANCELLED and evidence.canceller:
-        user = evidence.canceller
-        return Cause(
-            CANCELLED,
-            f"Cancelled by {user}",
-            _ENDED_BY_SIGNAL if evidence.is_local else "scancel was run, by hand or from a script.",
-            "" if user == YOU else f"If you did not expect this, ask {user} why.",
-        )
+    if cause is not None and cause.id == CANCELLED:
+        return _cancellation(cause, evidence)
     if evidence.reason == STOPPED:
         return _STOPPED_ON_RAY
-    if cause is not None and cause.id == CANCELLED and evidence.reason == NEVER_SATISFIED:
-        return _NOT_NEEDED if waited_for_failure(evidence.dependency) else _INVALID_DEPENDENCY
     if evidence.state is JobState.TIMEOUT and _was_hanging(evidence):
         cause = _HUNG
-    return None if cause is None else _with_details(cause, evidence)
+    return cause and _with_details(cause, evidence)
+
+
+def _cancellation(cause: Cause, evidence: SlurmEvidence) -> Cause:
+    """Return why a job was cancelled, as far as it is known."""
+    if user := evidence.canceller:
+        how = _ENDED_BY_SIGNAL if evidence.is_local else "scancel was run, by hand or from a script."
+        advice = "" if user == YOU else f"If you did not expect this, ask {user} why."
+        return Cause(CANCELLED, f"Cancelled by {user}", how, advice)
+    if evidence.reason == STOPPED:
+        return _STOPPED_ON_RAY
+    if evidence.reason == NEVER_SATISFIED:
+        return _NOT_NEEDED if waited_for_failure(evidence.dependency) else _INVALID_DEPENDENCY
+    return cause
 
 
 def implied_cause(evidence: SlurmEvidence) -> Cause | None:
