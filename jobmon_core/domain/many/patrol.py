@@ -200,6 +200,16 @@ def _changes(seen: SeenJob, before: Remembered) -> Iterator[str]:
     else:
         yield from _outcome(seen, before)
     yield from _progress(seen, before)
+    yield from _files(seen, before)
+    known = (OUTCOME, *before.problems)
+    yield from (problem.text for problem in seen.problems if problem.id not in known)
+    if seen.is_over and not before.is_over:
+        return  # of a job that ends, nobody needs to know that it is no longer slow
+    now = {problem.id for problem in seen.problems}
+    yield from (f"no longer: {text}" for kind, text in before.problems.items() if kind not in now)
+
+
+def _files(seen: SeenJob, before: Remembered) -> Iterator[str]:
     if seen.newest_checkpoint and seen.newest_checkpoint != before.newest_checkpoint:
         yield f"{seen.newest_checkpoint} saved"
     if seen.outputs is not None and seen.outputs != (before.outputs or 0):
@@ -207,13 +217,6 @@ def _changes(seen: SeenJob, before: Remembered) -> Iterator[str]:
     for sign, exists in seen.markers.items():
         if exists != (sign in before.markers):
             yield f"{sign} {'appeared' if exists else 'is gone'}"
-    known = (OUTCOME, *before.problems)
-    yield from (problem.text for problem in seen.problems if problem.id not in known)
-    now = {problem.id for problem in seen.problems}
-    if (
-        before.is_over or not seen.is_over
-    ):  # of a job that ends, nobody needs to know that it is no longer slow
-        yield from (f"no longer: {text}" for kind, text in before.problems.items() if kind not in now)
 
 
 def _outcome(seen: SeenJob, before: Remembered) -> Iterator[str]:

@@ -20,7 +20,7 @@ from jobmon_core.domain.node.telemetry.model import AgentReport
 from jobmon_core.domain.node.telemetry.summary import NodeGpu, all_gpus, gpu_name
 from jobmon_core.domain.node.triage.judge import HEALTHY, NOT_KNOWN, is_working
 from jobmon_core.domain.node.triage.situation import Situation
-from jobmon_core.domain.node.triage.windows import gpu_average, gpu_keys, utilization
+from jobmon_core.domain.node.triage.windows import gpus_of, utilization
 from jobmon_core.domain.redaction import redacted
 
 _IDLE_PERCENT = 5.0
@@ -224,8 +224,8 @@ def _means(situation: Situation | None) -> dict[tuple[str, int], float]:
     if situation is None:
         return {}
     found = {}
-    for key in gpu_keys(situation):
-        mean = gpu_average(key, situation.now_s, situation.thresholds.must_last_s, utilization)
+    for gpu in gpus_of(situation):
+        mean = gpu.average(situation.thresholds.must_last_s, utilization)
         if mean is not None:
-            found[key.node.latest.node.name, key.number] = mean
+            found[gpu.node.latest.node.name, gpu.latest.index] = mean
     return found

@@ -201,6 +201,10 @@ def check_gpus(facts: LaunchFacts, peaks: Mapping[str, float]) -> Iterator[Findi
         return
     used = [each for each in gpus if each.gpu.own_pids]
     yield replace(_gpus_in_use(gpus, used), id=GPUS)
+    yield from _shared_and_idle(used, peaks)
+
+
+def _shared_and_idle(used: list[_Placed], peaks: Mapping[str, float]) -> Iterator[Finding]:
     if shared := [each for each in used if len(each.gpu.own_pids) > 1]:
         details = (f"{each.name}: processes {', '.join(map(str, each.gpu.own_pids[:8]))}" for each in shared)
         yield replace(

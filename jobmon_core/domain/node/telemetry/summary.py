@@ -141,15 +141,20 @@ def gpu_marks(gpu: Gpu) -> Iterator[str]:
         yield "lost"
     yield from (f"Xid {number}" for number in gpu.xids)
     if gpu.ecc_errors:
-        yield f"{gpu.ecc_errors} ECC errors" if gpu.ecc_errors > 1 else "1 ECC error"
+        yield f"{gpu.ecc_errors} ECC error{'s' if gpu.ecc_errors > 1 else ''}"
     if reasons := [each for each in gpu.throttle_reasons if each != _EXPECTED_REASON]:
         yield f"slowed down: {', '.join(reasons)}"
     if gpu.other_processes:
         yield f"{gpu.other_processes} other process{'es' if gpu.other_processes > 1 else ''}"
-    busy, power = gpu.utilization_percent, power_share(gpu)
-    if busy is not None and busy < _IDLE_PERCENT and not gpu.is_lost:
+    if gpu.utilization_percent is not None:
+        yield from _load_marks(gpu, gpu.utilization_percent)
+
+
+def _load_marks(gpu: Gpu, busy_percent: float) -> Iterator[str]:
+    power = power_share(gpu)
+    if busy_percent < _IDLE_PERCENT and not gpu.is_lost:
         yield "idle" if gpu.own_pids else "not used"
-    if busy is not None and busy >= SPINNING_PERCENT and power is not None and power < LOW_POWER:
+    if busy_percent >= SPINNING_PERCENT and power is not None and power < LOW_POWER:
         yield "busy at low power"
 
 

@@ -51,7 +51,7 @@ from jobmon_core.domain.node.triage.rules.workers import (
 )
 from jobmon_core.domain.node.triage.situation import Situation
 from jobmon_core.domain.node.triage.state import Held, TriageState
-from jobmon_core.domain.node.triage.windows import cpu_percents, gpu_keys, utilizations
+from jobmon_core.domain.node.triage.windows import cpu_use, gpus_of, utilizations
 
 _ADVICE = {
     "memory-near-limit": "Beyond the limit the kernel kills it. Use fewer loader workers or a smaller batch, "
@@ -163,8 +163,8 @@ def _figures(situation: Situation) -> Iterator[str]:
         yield f"log: last written {duration(situation.log_idle_s)} ago"
     if gpus := utilizations(situation, seconds):
         yield f"GPUs: {', '.join(f'{busy:.0f}%' for busy in gpus)} busy over the last {duration(seconds)}"
-    if cpus := cpu_percents(situation, seconds):
-        used, cores = sum(each for each, _ in cpus), sum(each for _, each in cpus)
+    if cpu := cpu_use(situation, seconds):
+        used, cores = cpu
         yield f"CPU: {used / 100:.1f} of {cores:g} cores busy"
 
 
@@ -180,7 +180,7 @@ def unseen(situation: Situation, *, log_was_read: bool = True) -> tuple[str, ...
     found += [reason for node in situation.nodes for reason in node.unavailable]
     if not situation.history.samples:
         found.append(f"progress: its log {'shows none' if log_was_read else 'has not been read yet'}")
-    if gpu_keys(situation) and not utilizations(situation, situation.thresholds.must_last_s):
+    if gpus_of(situation) and not utilizations(situation, situation.thresholds.must_last_s):
         found.append("GPU utilisation: not available, or for too short a time yet")
     return tuple(dict.fromkeys(found))
 
@@ -210,29 +210,33 @@ def of_run(state: TriageState, started_s: float) -> TriageState:
 def triage_events(
     state: TriageState, situation: Situation, verdicts: Iterable[Event]
 ) -> tuple[TriageState, tuple[Event, ...]]:
-    """Return the state after a look that found these verdicts, and the events for what has changed."""
+    """Return the state after a look that found these verdicts, and the events for what has changed.
+
+    A verdict is reported when it begins to hold, and again if it was only shown and becomes worth a message;
+    it is withdrawn when it has been over for long enough.
+    """
     now_s, held, events = situation.now_s, dict(state.held), list[Event]()
-    reported = list(state.reported)
+    reported = dict.fromkeys(state.reported)
     for verdict in verdicts:
         before = held.get(verdict.name)
         is_worse = before is not None and before.is_quiet and not verdict.is_quiet
         if before is None or is_worse:
-            again = verdict.name in reported and not is_worse
             # what comes back and is not critical is only shown
-            is_shown = verdict.is_quiet or (again and not verdict.is_critical)
-            events.append(replace(verdict, is_quiet=is_shown))
+            is_known = verdict.name in reported and not is_worse and not verdict.is_critical
+            events.append(replace(verdict, is_quiet=verdict.is_quiet or is_known))
             if not verdict.is_quiet:
-                reported.append(verdict.name)
+                reported[verdict.name] = None
         is_quiet = verdict.is_quiet and (before is None or before.is_quiet)
         held[verdict.name] = Held(verdict.since_s, now_s, verdict.is_permanent, is_quiet)
-    for name, each in state.held.items():
-        over_s = now_s - held[name].seen_s
-        is_over = over_s >= _OVER_AFTER * situation.thresholds.must_last_s
-        # after the end of all workers, nothing shows that it goes well
-        is_seen = situation.is_alive or not (situation.workers or name in _OF_WORKERS)
-        if is_over and is_seen and not each.is_permanent:
-            text = f"{name.replace('-', ' ')}: no longer, for {duration(over_s)} now"
-            events.append(Event(now_s, EventKind.RECOVERED, text, ended=EventKind.TROUBLE, subject=name))
-            del held[name]
-    reported = list(dict.fromkeys(reported))
+    for name in [each for each in held if _is_over(held[each], each, situation)]:
+        over = duration(now_s - held.pop(name).seen_s)
+        text = f"{name.replace('-', ' ')}: no longer, for {over} now"
+        events.append(Event(now_s, EventKind.RECOVERED, text, ended=EventKind.TROUBLE, subject=name))
     return replace(state, judged_s=now_s, held=held, reported=tuple(reported)), tuple(events)
+
+
+def _is_over(held: Held, name: str, situation: Situation) -> bool:
+    if held.is_permanent or situation.now_s - held.seen_s < _OVER_AFTER * situation.thresholds.must_last_s:
+        return False
+    # after the end of all workers, nothing shows that it goes well
+    return situation.is_alive or not (situation.workers or name in _OF_WORKERS)

@@ -139,10 +139,9 @@ def compare(stacks: Sequence[Stack]) -> Comparison:
     if len(known) < 2:  # noqa: PLR2004 - one has no peer
         return Comparison()
     waiting = [stack for stack in known if _waits(stack)]
-    if waiting and len(waiting) < len(known):
-        missing = [stack for stack in known if stack not in waiting]
-        if len(missing) <= len(waiting):
-            return _missing(missing, waiting)
+    missing = [stack for stack in known if stack not in waiting]
+    if 0 < len(missing) <= len(waiting):
+        return _missing(missing, waiting)
     counts = Counter(stack.frames for stack in known)
     (usual, number), *_ = counts.most_common(1)
     if number == len(known):

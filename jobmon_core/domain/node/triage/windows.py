@@ -6,7 +6,7 @@ A figure counts as not available if it is missing for more than 30 % of the time
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from jobmon_core.domain.node.telemetry.model import Gpu, Sample, Worker
@@ -15,20 +15,14 @@ from jobmon_core.domain.node.triage.situation import NodeView, Situation
 _MIN_COVERED = 0.7  # of the time that a condition must last
 _LATE = 1.5  # spans of the latest sample; the next sample is due after one span
 
-
-class Weighted(NamedTuple):
-    """A sample, and how many seconds of the window it covers."""
-
-    seconds: float
-    sample: Sample
-
-
-Window = tuple[Weighted, ...]
-Figure = Callable[[Sample], float | None]
+Window = tuple[tuple[float, Sample], ...]  # each with the seconds that it covers
+Figure = Callable[
+    [Sample], float | None
+]  # of a condition, the mean is the share of the time in which it held
 
 
 def window(node: NodeView, now_s: float, seconds: float) -> Window:
-    """Return the samples of the last ``seconds``; none if they cover too little of that time.
+    """Return the samples of the last ``seconds``, oldest first; none if they cover too little of that time.
 
     Until the next sample is due, that time ends with the latest one.
     """
@@ -41,72 +35,54 @@ def window(node: NodeView, now_s: float, seconds: float) -> Window:
     for sample in reversed(node.samples):
         since_s, until_s = max(begin_s, sample.at_s - sample.span_s), min(end_s, sample.at_s)
         if until_s > since_s:
-            parts.append(Weighted(until_s - since_s, sample))
+            parts.append((until_s - since_s, sample))
             end_s = since_s
         if sample.at_s < begin_s:
             break
-    covered_s = sum(part.seconds for part in parts)
+    covered_s = sum(part_s for part_s, _ in parts)
     return tuple(reversed(parts)) if covered_s >= _MIN_COVERED * seconds else ()
 
 
 def average(of: Window, figure: Figure) -> float | None:
     """Return the mean of a figure; None unless it is known for most of the time."""
-    known = [(part.seconds, value) for part in of if (value := figure(part.sample)) is not None]
-    if not _is_most(of, (seconds for seconds, _ in known)):
+    known = [(part_s, value) for part_s, sample in of if (value := figure(sample)) is not None]
+    known_s = sum(part_s for part_s, _ in known)
+    if not known or known_s < _MIN_COVERED * sum(part_s for part_s, _ in of):
         return None
-    return sum(seconds * value for seconds, value in known) / sum(seconds for seconds, _ in known)
+    return sum(part_s * value for part_s, value in known) / known_s
 
 
-def share(of: Window, condition: Callable[[Sample], bool | None]) -> float | None:
-    """Return in which share of the time a condition held, from 0 to 1; None unless that is mostly known."""
-    return average(of, lambda sample: None if (holds := condition(sample)) is None else float(holds))
-
-
-def _is_most(of: Window, seconds: Iterable[float]) -> bool:
-    total_s = sum(part.seconds for part in of)
-    return total_s > 0 and sum(seconds) >= _MIN_COVERED * total_s
-
-
-class GpuKey(NamedTuple):
+class GpuView(NamedTuple):
     """One GPU of a task."""
 
+    situation: Situation
     node: NodeView
-    number: int  # its index on the node
+    latest: Gpu
 
-    def name(self, situation: Situation) -> str:
-        """Return how a text names it; the node only if there are several."""
-        return f"GPU {self.number}" + (f" on {self.node.name}" if len(situation.nodes) > 1 else "")
+    @property
+    def name(self) -> str:
+        """How a text names it; with the node only if there are several."""
+        place = f" on {self.node.name}" if len(self.situation.nodes) > 1 else ""
+        return f"GPU {self.latest.index}{place}"
+
+    @property
+    def series(self) -> list[tuple[float, Gpu]]:
+        """What all samples show of it, with their times."""
+        index = self.latest.index
+        return [(each.at_s, gpu) for each in self.node.samples for gpu in each.gpus if gpu.index == index]
+
+    def average(self, seconds: float, figure: Callable[[Gpu], float | None]) -> float | None:
+        """Return the mean of a figure over the last ``seconds``; None if it is not available."""
+
+        def of_sample(sample: Sample) -> float | None:
+            return next((figure(gpu) for gpu in sample.gpus if gpu.index == self.latest.index), None)
+
+        return average(window(self.node, self.situation.now_s, seconds), of_sample)
 
 
-def gpu_keys(situation: Situation) -> tuple[GpuKey, ...]:
+def gpus_of(situation: Situation) -> tuple[GpuView, ...]:
     """Return the GPUs of a task, as of the latest samples."""
-    return tuple(GpuKey(node, gpu.index) for node in situation.nodes for gpu in node.latest.gpus)
-
-
-def gpu_of(sample: Sample, index: int) -> Gpu | None:
-    """Return a GPU in a sample."""
-    return next((gpu for gpu in sample.gpus if gpu.index == index), None)
-
-
-def gpu_average(
-    key: GpuKey, now_s: float, seconds: float, figure: Callable[[Gpu], float | None]
-) -> float | None:
-    """Return the mean of a figure of a GPU over the last ``seconds``; None if it is not available."""
-
-    def of_sample(sample: Sample) -> float | None:
-        gpu = gpu_of(sample, key.number)
-        return None if gpu is None else figure(gpu)
-
-    return average(window(key.node, now_s, seconds), of_sample)
-
-
-def gpu_share(
-    key: GpuKey, now_s: float, seconds: float, condition: Callable[[Gpu], bool | None]
-) -> float | None:
-    """Return in which share of the last ``seconds`` a condition held for a GPU; None if that is not known."""
-    return gpu_average(
-        key, now_s, seconds, lambda gpu: None if (holds := condition(gpu)) is None else float(holds)
-    )
+    return tuple(GpuView(situation, node, gpu) for node in situation.nodes for gpu in node.latest.gpus)
 
 
 def utilization(gpu: Gpu) -> float | None:
@@ -116,61 +92,77 @@ def utilization(gpu: Gpu) -> float | None:
 
 def utilizations(situation: Situation, seconds: float) -> tuple[float, ...]:
     """Return the mean utilisation of each GPU over the last ``seconds``; none if any is not available."""
-    means = [gpu_average(key, situation.now_s, seconds, utilization) for key in gpu_keys(situation)]
-    known = tuple(mean for mean in means if mean is not None)
-    return known if len(known) == len(means) else ()
+    means = [gpu.average(seconds, utilization) for gpu in gpus_of(situation)]
+    return all_known(means)
+
+
+def all_known(values: Sequence[float | None]) -> tuple[float, ...]:
+    """Return the values; none if any is None."""
+    known = tuple(value for value in values if value is not None)
+    return known if len(known) == len(values) else ()
 
 
 def worker_average(
-    node: NodeView, pid: int, now_s: float, seconds: float, figure: Callable[[Worker], float | None]
+    situation: Situation,
+    node: NodeView,
+    worker: Worker,
+    seconds: float,
+    figure: Callable[[Worker], float | None],
 ) -> float | None:
     """Return the mean of a figure of a worker over the last ``seconds``; None if it is not available."""
 
     def of_sample(sample: Sample) -> float | None:
-        worker = next((each for each in sample.workers if each.pid == pid), None)
-        return None if worker is None else figure(worker)
+        return next((figure(each) for each in sample.workers if each.pid == worker.pid), None)
 
-    return average(window(node, now_s, seconds), of_sample)
+    return average(window(node, situation.now_s, seconds), of_sample)
 
 
-def cpu_percents(situation: Situation, seconds: float) -> tuple[tuple[float, float], ...]:
-    """Return the CPU use in % of one core and the number of cores of each node; none if one is not known."""
-    found = []
-    for node in situation.nodes:
-        cpu = node.latest.cpu
-        used = average(window(node, situation.now_s, seconds), _used)
-        if cpu is None or used is None:
-            return ()
-        found.append((used, cpu.cores))
-    return tuple(found)
+def cpu_use(situation: Situation, seconds: float) -> tuple[float, float] | None:
+    """Return the CPU use in % of one core and the number of cores, of all nodes; None if not known."""
+    windows = [window(node, situation.now_s, seconds) for node in situation.nodes]
+    used = all_known([average(of, _used) for of in windows])
+    cpus = [node.latest.cpu for node in situation.nodes]
+    cores = sum(cpu.cores for cpu in cpus if cpu)
+    return (sum(used), cores) if used and all(cpus) else None
+
+
+def own_cpu(sample: Sample) -> float | None:
+    """Return the CPU use of the task in % of one core, as its cgroup counts it."""
+    return sample.cpu.used_percent if sample.cpu else None
+
+
+def own_memory(sample: Sample) -> float | None:
+    """Return the bytes of memory that the task uses."""
+    return sample.memory.used if sample.memory else None
 
 
 def _used(sample: Sample) -> float | None:
-    if sample.cpu and sample.cpu.used_percent is not None:
-        return sample.cpu.used_percent
+    used = own_cpu(sample)
+    if used is not None:
+        return used
     known = [worker.cpu_percent for worker in sample.workers if worker.cpu_percent is not None]
     return sum(known) if known else None
 
 
 def transferred_per_s(situation: Situation, seconds: float) -> float | None:
     """Return the bytes that workers transfer per second (unknown: 0); None without enough samples."""
-    return _sum_of(situation, seconds, lambda sample: read_per_s(sample, 0.0) + written_per_s(sample, 0.0))
+    windows = [window(node, situation.now_s, seconds) for node in situation.nodes]
+    means = all_known([average(of, _transferred_per_s) for of in windows])
+    return sum(means) if means else None
 
 
-def _sum_of(situation: Situation, seconds: float, figure: Figure) -> float | None:
-    means = [average(window(node, situation.now_s, seconds), figure) for node in situation.nodes]
-    known = [mean for mean in means if mean is not None]
-    return sum(known) if known and len(known) == len(means) else None
+def _transferred_per_s(sample: Sample) -> float:
+    return read_per_s(sample) + written_per_s(sample)
 
 
-def read_per_s(sample: Sample, default: float) -> float:
+def read_per_s(sample: Sample) -> float:
     """Return the bytes per second that the workers read from disks and file servers."""
-    return sum((worker.read_per_s or 0.0 for worker in sample.workers), default)
+    return sum(worker.read_per_s or 0.0 for worker in sample.workers)
 
 
-def written_per_s(sample: Sample, default: float) -> float:
+def written_per_s(sample: Sample) -> float:
     """Return the bytes per second that the workers wrote to disks and file servers."""
-    return sum((worker.written_per_s or 0.0 for worker in sample.workers), default)
+    return sum(worker.written_per_s or 0.0 for worker in sample.workers)
 
 
 def odd_one(values: Sequence[float], distance: float) -> int | None:

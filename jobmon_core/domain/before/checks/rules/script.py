@@ -102,32 +102,48 @@ def takes_arguments(facts: Facts) -> bool:
 
 def directives(facts: Facts) -> Finding:
     """Slurm reads every ``#SBATCH`` line, and takes it as it is meant."""
-    comments, commands = facts.script.comments, facts.script.commands
-    first = commands[0].line if commands else None
-    late = [line for line, text in comments if text.startswith("#SBATCH") and first and line > first]
-    if late:
-        return failed(
-            f"line {late[0]}: #SBATCH after the first command (line {first}), so Slurm ignores it",
-            "Move all #SBATCH lines above the first command.",
-        )
-    literal = [
-        word for words in directive_words(facts.script.text) for word in words if _EXPANDED.search(word)
-    ]
-    if literal:
-        judged = failed if literal[0].startswith(_PATH_OPTIONS) or "/" in literal[0] else warned
-        return judged(
-            f"#SBATCH {literal[0]}: Slurm expands neither variables nor ~ there",
-            "Write the value itself, use Slurm's own patterns (%u, %j, %x), or pass it on the command line.",
-        )
-    for number, line in enumerate(facts.script.text.split("\n"), 1):
-        if (first is None or number < first) and _ALMOST.match(line):
+    for rule in (_late_directive, _expanded_directive, _mistyped_directive):
+        if problem := rule(facts):
+            return problem
+    if not facts.request.has_directives:
+        return unknown("the script has no #SBATCH lines")
+    return passed("Slurm reads all #SBATCH lines")
+
+
+def _late_directive(facts: Facts) -> Finding | None:
+    first = next((command.line for command in facts.script.commands), 0)
+    for line, text in facts.script.comments:
+        if text.startswith("#SBATCH") and 0 < first < line:
+            return failed(
+                f"line {line}: #SBATCH after the first command (line {first}), so Slurm ignores it",
+                "Move all #SBATCH lines above the first command.",
+            )
+    return None
+
+
+def _expanded_directive(facts: Facts) -> Finding | None:
+    words = (word for words in directive_words(facts.script.text) for word in words)
+    word = next(filter(_EXPANDED.search, words), "")
+    if not word:
+        return None
+    judged = failed if word.startswith(_PATH_OPTIONS) or "/" in word else warned
+    return judged(
+        f"#SBATCH {word}: Slurm expands neither variables nor ~ there",
+        "Write the value itself, use Slurm's own patterns (%u, %j, %x), or pass it on the command line.",
+    )
+
+
+def _mistyped_directive(facts: Facts) -> Finding | None:
+    lines = facts.script.text.split("\n")
+    if facts.script.commands:
+        lines = lines[: facts.script.commands[0].line - 1]
+    for number, line in enumerate(lines, 1):
+        if _ALMOST.match(line):
             return warned(
                 f"line {number} is a comment for Slurm: it does not begin with #SBATCH",
                 "Begin it with #SBATCH, in capitals and without a space before it.",
             )
-    if not facts.request.has_directives:
-        return unknown("the script has no #SBATCH lines")
-    return passed("Slurm reads all #SBATCH lines")
+    return None
 
 
 _MAKES_LOG_FOLDERS = (23, 2)  # since this version, slurmd makes the folder of a log

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from jobmon_core.domain.before.batch_script.model import Command
 from jobmon_core.domain.before.batch_script.programs import Program
 from jobmon_core.domain.before.batch_script.variables import exported, set_names, uses_of
-from jobmon_core.domain.before.checks.facts import Facts
+from jobmon_core.domain.before.checks.facts import Facts, PythonFact
 from jobmon_core.domain.finding import Finding, Severity, failed, passed, unknown, warned
 
 _MARKER = re.compile(
     r"(?:^|[/._-])(?:DONE|SUCCESS|SUCCEEDED|COMPLETED?|FINISHED|READY|OK)(?:$|[/._-])", re.IGNORECASE
 )
 _LEAVES_LOOP = ("break", "exit", "return")
+_MAX_ARGUMENTS = 2**31
 _SHORT_S = 900  # nobody looks at the log of a shorter job
 _FLUSHED = "PYTHONUNBUFFERED"
 _SHELL_NAMES = """
@@ -150,25 +151,27 @@ def buffering(facts: Facts) -> Finding:
     runs = [each for each in facts.python if each.program.is_work]
     if not runs:
         return unknown("the script starts no Python program")
-    shown = exported(facts.script, facts.values)
-    if _FLUSHED in shown or _FLUSHED in facts.environment:
+    if _FLUSHED in exported(facts.script, facts.values) or _FLUSHED in facts.environment:
         return passed(f"{_FLUSHED} is set")
-    for each in runs:
-        run, source, command = each.program.python, each.source, each.program.command
-        by_prefix = any(assignment.name == _FLUSHED for assignment in command.assignments)
-        has_prints = source is not None and source.prints and not source.flushes
-        limit_s = facts.request.time_limit_s
-        is_short = limit_s is not None and limit_s <= _SHORT_S
-        if run and not run.is_unbuffered and not by_prefix and has_prints and not is_short:
+    limit_s = facts.request.time_limit_s
+    is_long = limit_s is None or limit_s > _SHORT_S
+    buffered = [each for each in runs if each.program.python and not each.program.python.is_unbuffered]
+    for each in buffered:
+        if is_long and _prints_late(each):
             return warned(
                 f"line {each.program.line}: Python buffers what it prints, so the log lags behind",
                 f"Use `python -u`, or `export {_FLUSHED}=1`.",
             )
-    if any(
-        each.source is None and each.program.python and not each.program.python.is_unbuffered for each in runs
-    ):
+    if any(each.source is None for each in buffered):
         return unknown("the source of the Python program cannot be read")
     return passed("output reaches the log at once")
+
+
+def _prints_late(fact: PythonFact) -> bool:
+    """Whether a program that buffers its output prints, and nothing flushes it."""
+    if any(each.name == _FLUSHED for each in fact.program.command.assignments):
+        return False
+    return fact.source is not None and fact.source.prints and not fact.source.flushes
 
 
 def variables(facts: Facts) -> Finding:
@@ -196,25 +199,26 @@ def variables(facts: Facts) -> Finding:
 
 def _unset(facts: Facts) -> Iterator[tuple[str, str]]:
     known = {*set_names(facts.script), *facts.environment, *(facts.sourced_names or ()), *_BY_SHELL}
-    has_own_arguments = any(
-        each.name in ("set", "shift") and each.words[1:2] for each in facts.script.commands
-    )
+    arguments = _lacking_arguments(facts)
+    is_strict = _sets(facts, "u")
     for use in uses_of(facts.script):
         if use.is_guarded or use.name in known or _BY_SITE.fullmatch(use.name):
             continue
-        if facts.restart and use.name.startswith(_BY_JOBMON) and not _sets(facts, "u"):
+        if facts.restart and use.name.startswith(_BY_JOBMON) and not is_strict:
             continue  # empty in the first attempt
-        if _POSITIONAL.fullmatch(use.name):
-            is_missing = int(use.name) > len(facts.request.arguments) and not _has_functions(facts)
-            if is_missing and not has_own_arguments:
-                yield use.name, f"line {use.line}"
-        elif use.name[0].isalpha() or use.name[0] == "_":
+        is_argument = bool(_POSITIONAL.fullmatch(use.name)) and int(use.name) in arguments
+        if is_argument or use.name[0].isalpha() or use.name[0] == "_":
             yield use.name, f"line {use.line}"
     yield from _unset_for_python(facts, known)
 
 
-def _has_functions(facts: Facts) -> bool:
-    return any(each.in_function for each in facts.script.commands)
+def _lacking_arguments(facts: Facts) -> range:
+    """Return the numbers of the arguments that the script does not get."""
+    commands = facts.script.commands
+    sets_own = any(each.name in ("set", "shift") and each.words[1:2] for each in commands)
+    if sets_own or any(each.in_function for each in commands):
+        return range(0)
+    return range(len(facts.request.arguments) + 1, _MAX_ARGUMENTS)
 
 
 def _unset_for_python(facts: Facts, known: set[str]) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.node.telemetry.model import Disk
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
-from jobmon_core.domain.node.triage.windows import GpuKey, average, gpu_keys, gpu_of, window
+from jobmon_core.domain.node.triage.windows import GpuView, average, gpus_of, own_memory, window
 
 _NEAR_LONG = 0.2  # times `must_last_s`
 # a spike is so many times the usual memory, and exceeds the sample before it by this share of all memory
@@ -30,10 +31,7 @@ def memory_near_limit(situation: Situation) -> Event | None:
     seconds = _NEAR_LONG * situation.thresholds.must_last_s
     for node in situation.nodes:
         memory = node.latest.memory
-        used = average(
-            window(node, situation.now_s, seconds),
-            lambda sample: sample.memory.used if sample.memory else None,
-        )
+        used = average(window(node, situation.now_s, seconds), own_memory)
         if memory is None or not memory.limit or used is None:
             continue
         percent = 100 * min(used, memory.used) / memory.limit  # also now, not only before
@@ -78,11 +76,8 @@ def memory_spike(situation: Situation) -> Event | None:
         values = [(sample.at_s, sample.memory.used) for sample in node.samples if sample.memory]
         if found := _spike(situation, values, memory_limit(node), f"memory on {node.name}"):
             return found
-    for key in gpu_keys(situation):
-        gpu = gpu_of(key.node.latest, key.number)
-        if found := _spike(
-            situation, gpu_memory(key), gpu.memory_total if gpu else None, key.name(situation)
-        ):
+    for gpu in gpus_of(situation):
+        if found := _spike(situation, gpu_memory(gpu), gpu.latest.memory_total, gpu.name):
             return found
     return None
 
@@ -121,9 +116,9 @@ def memory_leak(situation: Situation) -> Event | None:
         if memory is None or not limit:
             continue
         points = [
-            (part.sample.at_s, float(part.sample.memory.used))
-            for part in window(node, situation.now_s, _seconds(situation))
-            if part.sample.memory
+            (sample.at_s, float(sample.memory.used))
+            for _, sample in window(node, situation.now_s, _seconds(situation))
+            if sample.memory
         ]
         leak = situation.finding(
             "memory-leak",
@@ -140,31 +135,29 @@ def memory_leak(situation: Situation) -> Event | None:
 
 def gpu_memory_leak(situation: Situation) -> Event | None:
     """Find memory of a GPU that only the task uses and that grows steadily, and say when it is full."""
-    for key in gpu_keys(situation):
-        gpu = gpu_of(key.node.latest, key.number)
-        if gpu is None or gpu.memory is None or not gpu.memory_total or gpu.other_processes != 0:
+    for gpu in gpus_of(situation):
+        used, total, name = gpu.latest.memory, gpu.latest.memory_total, gpu.name
+        if used is None or not total or gpu.latest.other_processes != 0:
             continue
         since_s = situation.now_s - _seconds(situation)
-        points = [(at_s, float(used)) for at_s, used in gpu_memory(key) if at_s > since_s]
-        name = key.name(situation)
+        points = [(at_s, float(memory)) for at_s, memory in gpu_memory(gpu) if at_s > since_s]
         leak = situation.finding(
             "gpu-memory-leak",
             "The memory of a GPU grows steadily",
             f"the memory of {name}",
-            (f"{name}: {size(gpu.memory)} of {size(gpu.memory_total)}",),
+            (f"{name}: {size(used)} of {size(total)}",),
             "Something keeps tensors that are no longer needed, e.g. a list of losses or outputs with their "
             "graphs (append loss.item(), or .detach().cpu()), or a step without torch.no_grad() in an "
             "evaluation.",
         )
-        if found := _judged(leak, situation, points, gpu.memory_total):
+        if found := _judged(leak, situation, points, total):
             return found
     return None
 
 
-def gpu_memory(key: GpuKey) -> list[tuple[float, int]]:
+def gpu_memory(gpu: GpuView) -> list[tuple[float, int]]:
     """Return the used memory of a GPU in each sample that has it, with the time."""
-    gpus = [(sample.at_s, gpu_of(sample, key.number)) for sample in key.node.samples]
-    return [(at_s, gpu.memory) for at_s, gpu in gpus if gpu and gpu.memory is not None]
+    return [(at_s, each.memory) for at_s, each in gpu.series if each.memory is not None]
 
 
 def memory_limit(node: NodeView) -> int | None:
@@ -254,36 +247,33 @@ class _Room(NamedTuple):
     path: str
     text: str
     is_low: bool  # below the threshold
-    full_in_s: float | None  # at the speed at which it shrinks
+    full_in_s: float  # at the speed at which it shrinks
 
 
 def disk_full(situation: Situation) -> Event | None:
     """Find a disk that is nearly full, or will be full within a day and before the time limit of the task."""
+    horizon_s = _HORIZON_S
+    if situation.limit_s is not None:
+        horizon_s = min(_HORIZON_S, situation.limit_s - situation.now_s)
     rooms = [
         room
         for node in situation.nodes
         for disk in node.latest.disks
         for room in _left(situation, node, disk)
+        if room.is_low or room.full_in_s <= horizon_s
     ]
-    limit_s = situation.limit_s
-    horizon_s = _HORIZON_S if limit_s is None else min(_HORIZON_S, limit_s - situation.now_s)
-    found = [
-        room for room in rooms if room.is_low or (room.full_in_s is not None and room.full_in_s <= horizon_s)
-    ]
-    found = found or _named_folders(situation)
+    found = rooms or _named_folders(situation)
     if not found:
         return None
-    worst = min(
-        found, key=lambda room: (not room.is_low, _HORIZON_S if room.full_in_s is None else room.full_in_s)
-    )
-    when = "" if worst.full_in_s is None else f", full in {duration(worst.full_in_s)}"
+    worst = min(found, key=lambda room: (not room.is_low, room.full_in_s))
+    when = "" if math.isinf(worst.full_in_s) else f", full in {duration(worst.full_in_s)}"
     return situation.finding(
         "disk-full",
         "A disk is nearly full",
         f"{worst.text} on {worst.path}{when}",
         tuple(dict.fromkeys(f"{room.path}: {room.text}" for room in found)),
         "Remove old checkpoints or other files there, or write elsewhere, before a save fails.",
-        is_critical=worst.is_low or (worst.full_in_s is not None and worst.full_in_s <= _URGENT_S),
+        is_critical=worst.is_low or worst.full_in_s <= _URGENT_S,
     )
 
 
@@ -319,12 +309,12 @@ def _series(node: NodeView, path: str, figure: Callable[[Disk], int]) -> list[tu
     ]
 
 
-def _full_in_s(situation: Situation, series: Sequence[tuple[float, int]]) -> float | None:
-    """Return in how many seconds a disk is full; None unless it fills steadily, not by single saves."""
+def _full_in_s(situation: Situation, series: Sequence[tuple[float, int]]) -> float:
+    """Return in how many seconds a disk is full; infinite unless it fills steadily, not by single saves."""
     seconds = _LONG * situation.thresholds.must_last_s
     points = [(at_s, left) for at_s, left in series if at_s >= situation.now_s - seconds]
     if len(points) < _POINTS or points[-1][0] - points[0][0] < seconds / 2:
-        return None
+        return math.inf
     per_s = (points[0][1] - points[-1][1]) / (points[-1][0] - points[0][0])
     bounds = [index * (len(points) - 1) // _PARTS for index in range(_PARTS + 1)]
     parts = [
@@ -333,7 +323,7 @@ def _full_in_s(situation: Situation, series: Sequence[tuple[float, int]]) -> flo
         if points[end][0] > points[begin][0]
     ]
     if per_s <= 0 or len(parts) < _PARTS or min(parts) < _STEADY * per_s:
-        return None
+        return math.inf
     return points[-1][1] / per_s
 
 
@@ -343,4 +333,4 @@ def _named_folders(situation: Situation) -> list[_Room]:
     if disk is None or not folder:
         return []
     figures = _figures(situation, disk.free_bytes, disk.total_bytes, disk.free_inodes, disk.total_inodes)
-    return [_Room(folder, text, is_low=True, full_in_s=None) for text, is_low in figures if is_low]
+    return [_Room(folder, text, is_low=True, full_in_s=math.inf) for text, is_low in figures if is_low]

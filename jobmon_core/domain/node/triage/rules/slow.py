@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.logs.progress.events.event import Event
-from jobmon_core.domain.node.telemetry.model import Gpu, Sample
+from jobmon_core.domain.node.telemetry.model import Cpu, Gpu, Sample
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
 from jobmon_core.domain.node.triage.windows import (
-    GpuKey,
+    GpuView,
     Window,
     average,
-    cpu_percents,
-    gpu_average,
-    gpu_keys,
-    gpu_of,
-    gpu_share,
+    cpu_use,
+    gpus_of,
+    own_cpu,
+    own_memory,
     read_per_s,
-    share,
     transferred_per_s,
     utilization,
     window,
@@ -41,34 +37,25 @@ _MANY_RUNNABLE = 4  # threads for each core that compute or wait for it, whateve
 def starved_gpus(situation: Situation) -> Event | None:
     """Find GPUs that wait while the steps advance, and what they wait for."""
     seconds = _LONG * situation.thresholds.must_last_s
-    keys, now_s = _used_gpus(situation), situation.now_s
-    gpus = [gpu_average(key, now_s, seconds, utilization) for key in keys]
-    known = [busy for busy in gpus if busy is not None]
-    if situation.is_starting(seconds) or not situation.is_advancing or not known or len(known) < len(keys):
+    gpus = [gpu for gpu in gpus_of(situation) if gpu.latest.own_pids]  # the program does not use the others
+    known = [busy for gpu in gpus if (busy := gpu.average(seconds, utilization)) is not None]
+    if situation.is_starting(seconds) or not situation.is_advancing or not known or len(known) < len(gpus):
         return None
-    busy = sum(known) / len(known)
-    shares = [gpu_share(key, now_s, seconds, _gaps) or 0.0 for key in keys]
-    is_gappy = busy < situation.thresholds.gpu_busy_percent and min(shares) >= _MOSTLY
-    if busy >= situation.thresholds.gpu_low_percent and not is_gappy:
+    busy, how = sum(known) / len(known), ""
+    shares = [gpu.average(seconds, _gaps) or 0.0 for gpu in gpus]
+    if busy < situation.thresholds.gpu_busy_percent and min(shares) >= _MOSTLY:
+        how = " in bursts"
+    elif busy >= situation.thresholds.gpu_low_percent:
         return None
     kind, what, advice, sign = _reason(situation, seconds)
     return situation.finding(
         kind,
         f"The GPUs wait for {what}",
-        f"its GPUs are busy {busy:.0f}% of the time{' in bursts' if is_gappy else ''}: they wait for {what}",
-        (
-            f"GPUs: busy {busy:.0f}% over the last {duration(seconds)}, while the steps advance",
-            *sign,
-        ),
+        f"its GPUs are busy {busy:.0f}% of the time{how}: they wait for {what}",
+        (f"GPUs: busy {busy:.0f}% over the last {duration(seconds)}, while the steps advance", *sign),
         advice,
         lasting_s=seconds,
     )
-
-
-def _used_gpus(situation: Situation) -> list[GpuKey]:
-    """Return the GPUs that processes of the task hold; the program does not use the others at all."""
-    keys = gpu_keys(situation)
-    return [key for key in keys if (gpu := gpu_of(key.node.latest, key.number)) and gpu.own_pids]
 
 
 def _gaps(gpu: Gpu) -> bool | None:
@@ -78,54 +65,35 @@ def _gaps(gpu: Gpu) -> bool | None:
     return gpu.lowest_percent <= _GAPPY_LOWEST and gpu.highest_percent >= _GAPPY_HIGHEST
 
 
-def _reason(situation: Situation, seconds: float) -> tuple[str, str, str, tuple[str, ...]]:
-    """Return the name of the verdict, what the GPUs wait for, the advice, and the figure that shows it."""
-    cpus = cpu_percents(situation, seconds)
-    used, cores = sum(each for each, _ in cpus), sum(each for _, each in cpus)
+def _reason(situation: Situation, seconds: float) -> tuple[str, str, str, list[str]]:
+    """Return the name of the verdict, what the GPUs wait for, the advice, and the figures that show it."""
+    used, cores = cpu_use(situation, seconds) or (0.0, 0.0)
+    busy_cores = [f"CPU: {used / 100:.1f} of {cores:g} cores busy"] if cores else []
     if cores and used >= _BUSY_CORES * 100 * cores:
-        return (
-            "cpu-preprocessing",
-            "the CPU",
-            "Ask for more cores, prepare the data beforehand, or move the preprocessing to the GPU.",
-            (f"CPU: {used / 100:.1f} of {cores:g} cores busy",),
-        )
-    views = [(node, window(node, situation.now_s, seconds)) for node in situation.nodes]
-    received = sum(average(of, lambda sample: sample.node.received_per_s) or 0.0 for _, of in views)
-    read = sum(average(of, lambda sample: read_per_s(sample, 0.0)) or 0.0 for _, of in views)
+        advice = "Ask for more cores, prepare the data beforehand, or move the preprocessing to the GPU."
+        return "cpu-preprocessing", "the CPU", advice, busy_cores
+    windows = [window(node, situation.now_s, seconds) for node in situation.nodes]
+    received = sum(average(of, lambda sample: sample.node.received_per_s) or 0.0 for of in windows)
+    read = sum(average(of, read_per_s) or 0.0 for of in windows)
     if received >= max(situation.thresholds.network_mb_per_s * _MB, read):
-        return (
-            "network-bound",
-            "the network",
-            "Copy the data to a local disk first, cache what was downloaded, or exchange less between nodes.",
-            (f"network: {size(received)}/s received",),
+        advice = (
+            "Copy the data to a local disk first, cache what was downloaded, or exchange less between nodes."
         )
-    waiting = _waiting_for_disks(situation, seconds)
-    signs = [f"disks: {size(read)}/s read"] if read >= _READ_BYTES_PER_S else []
-    return (
-        "data-loading",
-        "data",
-        "Give the loader more workers (num_workers, prefetch_factor), or copy the data to a local disk.",
-        (*signs, *waiting, *([f"CPU: {used / 100:.1f} of {cores:g} cores busy"] if cores else [])),
-    )
-
-
-def _waiting_for_disks(situation: Situation, seconds: float) -> tuple[str, ...]:
-    waits = [
-        average(window(node, situation.now_s, seconds), lambda sample: sample.node.io_wait_percent)
-        for node in situation.nodes
-    ]
-    known = [wait for wait in waits if wait is not None]
-    return (
-        (f"disks: the CPUs wait for them {max(known):.0f}% of the time",)
-        if max(known, default=0) >= 1
-        else ()
-    )
+        return "network-bound", "the network", advice, [f"network: {size(received)}/s received"]
+    waited = max(average(of, lambda sample: sample.node.io_wait_percent) or 0.0 for of in windows)
+    signs = []
+    if read >= _READ_BYTES_PER_S:
+        signs.append(f"disks: {size(read)}/s read")
+    if waited >= 1:
+        signs.append(f"disks: the CPUs wait for them {waited:.0f}% of the time")
+    advice = "Give the loader more workers (num_workers, prefetch_factor), or copy the data to a local disk."
+    return "data-loading", "data", advice, signs + busy_cores
 
 
 def checkpoint_overhead(situation: Situation) -> Event | None:
     """Find a program that spends much of its time saving checkpoints."""
     saved = situation.artifacts.checkpoints
-    if situation.is_starting() or saved is None or not saved.interval_s or not gpu_keys(situation):
+    if situation.is_starting() or saved is None or not saved.interval_s or not gpus_of(situation):
         return None
     seconds = max(_SAVING_INTERVALS * saved.interval_s, _LONG * situation.thresholds.must_last_s)
     low = situation.thresholds.gpu_low_percent
@@ -134,18 +102,19 @@ def checkpoint_overhead(situation: Situation) -> Event | None:
         known = [busy for gpu in sample.gpus if (busy := utilization(gpu)) is not None]
         if not known:
             return None
-        return max(known) < low and written_per_s(sample, 0.0) >= _SAVING_BYTES_PER_S
+        return max(known) < low and written_per_s(sample) >= _SAVING_BYTES_PER_S
 
-    shares = [share(window(node, situation.now_s, seconds), saves) for node in situation.nodes]
-    known = [each for each in shares if each is not None]
+    windows = [window(node, situation.now_s, seconds) for node in situation.nodes]
+    known = [share for of in windows if (share := average(of, saves)) is not None]
     if not known or 100 * max(known) < situation.thresholds.saving_percent:
         return None
+    percent = 100 * max(known)
     return situation.finding(
         "checkpoint-overhead",
         "Saving takes much of the time",
-        f"spends {100 * max(known):.0f}% of its time saving checkpoints",
+        f"spends {percent:.0f}% of its time saving checkpoints",
         (
-            f"GPUs: idle while it writes for {100 * max(known):.0f}% of the last {duration(seconds)}",
+            f"GPUs: idle while it writes for {percent:.0f}% of the last {duration(seconds)}",
             f"checkpoints: one every {duration(saved.interval_s)}",
         ),
         "Save less often, save asynchronously, or save to a faster disk.",
@@ -156,50 +125,52 @@ def checkpoint_overhead(situation: Situation) -> Event | None:
 
 def oversubscribed(situation: Situation) -> Event | None:
     """Find a task with far more threads than its cores can run."""
-    seconds = situation.thresholds.must_last_s
     for node in situation.nodes:
-        cpu, workers = node.latest.cpu, node.latest.workers
-        of = window(node, situation.now_s, seconds)
-        used = average(of, lambda sample: sample.cpu.used_percent if sample.cpu else None)
-        if cpu is None or not cpu.cores or used is None:
-            continue
-        runnable = average(of, lambda sample: sample.cpu.runnable_threads if sample.cpu else None) or 0.0
-        cores = max(1.0, cpu.cores)  # one thread is never too many, even for a share of a core
-        by_running = runnable >= _MANY_RUNNABLE * cores
-        if used < _CROWDED_CORES * 100 * cpu.cores and not by_running:
-            continue
-        threads = cpu.threads or sum(worker.threads + worker.children for worker in workers)
-        wanted = sum(worker.omp_threads or 0 for worker in workers)
-        throttled = average(of, lambda sample: sample.cpu.throttled_percent if sample.cpu else None) or 0.0
-        allowed = situation.thresholds.threads_per_core * cores
-        by_setting = wanted > allowed and threads > allowed
-        by_throttling = (
-            threads >= _MANY_THREADS * cores and throttled >= situation.thresholds.throttled_percent
-        )
-        if by_setting or by_throttling or by_running:
-            limit = max(1, int(cpu.cores / max(1, len(workers))))
-            return situation.finding(
-                "thread-oversubscription",
-                "Too many threads for its cores",
-                f"{threads} threads and processes share {cpu.cores:g} cores",
-                (
-                    f"CPU: {used / 100:.1f} of {cpu.cores:g} cores busy over the last {duration(seconds)}",
-                    *([f"threads that compute or wait for a core: {runnable:.0f}"] if runnable else []),
-                    *([f"OMP_NUM_THREADS: {wanted} over {count(len(workers), 'worker')}"] if wanted else []),
-                    *([f"CPU quota: held it back {throttled:.0f}% of the time"] if throttled >= 1 else []),
-                ),
-                f"Set OMP_NUM_THREADS={limit} (and MKL_NUM_THREADS) for each worker, or ask for more cores.",
-                lasting_s=seconds,
-            )
+        of = window(node, situation.now_s, situation.thresholds.must_last_s)
+        cpu, used = node.latest.cpu, average(of, own_cpu)
+        if cpu and cpu.cores and used is not None and (found := _crowded(situation, node, of, cpu, used)):
+            return found
     return None
 
 
-class _Full(NamedTuple):
-    """What others fill, and the figures that show it."""
+def _runnable(sample: Sample) -> float | None:
+    return sample.cpu.runnable_threads if sample.cpu else None
 
-    text: str
-    node: str
-    job: str
+
+def _throttled(sample: Sample) -> float | None:
+    return sample.cpu.throttled_percent if sample.cpu else None
+
+
+def _crowded(situation: Situation, node: NodeView, of: Window, cpu: Cpu, used: float) -> Event | None:
+    """Return the verdict about a node whose cores are used by ``used`` % of one core."""
+    workers, thresholds = node.latest.workers, situation.thresholds
+    runnable = average(of, _runnable) or 0.0
+    throttled = average(of, _throttled) or 0.0
+    cores = max(1.0, cpu.cores)  # one thread is never too many, even for a share of a core
+    threads = cpu.threads or sum(worker.threads + worker.children for worker in workers)
+    wanted = sum(worker.omp_threads or 0 for worker in workers)
+    is_busy = used >= _CROWDED_CORES * 100 * cpu.cores
+    by_running = runnable >= _MANY_RUNNABLE * cores
+    by_setting = is_busy and min(wanted, threads) > thresholds.threads_per_core * cores
+    by_throttling = is_busy and threads >= _MANY_THREADS * cores and throttled >= thresholds.throttled_percent
+    if not (by_running or by_setting or by_throttling):
+        return None
+    over = duration(thresholds.must_last_s)
+    figures = {
+        f"CPU: {used / 100:.1f} of {cpu.cores:g} cores busy over the last {over}": True,
+        f"threads that compute or wait for a core: {runnable:.0f}": runnable > 0,
+        f"OMP_NUM_THREADS: {wanted} over {count(len(workers), 'worker')}": wanted > 0,
+        f"CPU quota: held it back {throttled:.0f}% of the time": throttled >= 1,
+    }
+    limit = max(1, int(cpu.cores / max(1, len(workers))))
+    return situation.finding(
+        "thread-oversubscription",
+        "Too many threads for its cores",
+        f"{threads} threads and processes share {cpu.cores:g} cores",
+        tuple(text for text, is_known in figures.items() if is_known),
+        f"Set OMP_NUM_THREADS={limit} (and MKL_NUM_THREADS) for each worker, or ask for more cores.",
+        lasting_s=thresholds.must_last_s,
+    )
 
 
 def noisy_neighbour(situation: Situation) -> Event | None:
@@ -209,11 +180,12 @@ def noisy_neighbour(situation: Situation) -> Event | None:
         samples = window(node, situation.now_s, seconds)
         found = _cores_of_others(situation, node, samples) or _memory_of_others(situation, node, samples)
         if found:
+            text, of_node, of_job = found
             return situation.finding(
                 "noisy-neighbour",
                 "The node is full with other work",
-                found.text,
-                (f"node: {found.node} for {duration(seconds)}", f"this job: {found.job}"),
+                text,
+                (f"node: {of_node} for {duration(seconds)}", f"this job: {of_job}"),
                 "Ask for whole nodes (`--exclusive`), or exclude this node (`--exclude`) next time.",
                 lasting_s=seconds,
                 is_quiet=True,
@@ -221,33 +193,33 @@ def noisy_neighbour(situation: Situation) -> Event | None:
     return None
 
 
-def _cores_of_others(situation: Situation, node: NodeView, samples: Window) -> _Full | None:
-    """Return the cores of a node if others keep them busy."""
+def _cores_of_others(situation: Situation, node: NodeView, samples: Window) -> tuple[str, str, str] | None:
+    """Return what others keep busy, the use of the cores of the node, and the share of this job."""
     cores = node.latest.node.cores
     whole = average(samples, lambda sample: sample.node.cpu_percent)
-    own = average(samples, lambda sample: sample.cpu.used_percent if sample.cpu else None)
+    own = average(samples, own_cpu)
     if not cores or whole is None or own is None or whole < situation.thresholds.node_full_percent:
         return None
     if own / cores >= _OWN_SHARE * whole:
         return None
-    return _Full(
+    return (
         f"nearly all cores of {node.name} are busy, only {own / cores:.0f}% by this job",
         f"{whole:.0f}% of {cores} cores busy",
         f"{own / cores:.0f}%",
     )
 
 
-def _memory_of_others(situation: Situation, node: NodeView, samples: Window) -> _Full | None:
-    """Return the memory of a node if others fill it."""
+def _memory_of_others(situation: Situation, node: NodeView, samples: Window) -> tuple[str, str, str] | None:
+    """Return what others fill, the use of the memory of the node, and the share of this job."""
     total = node.latest.node.memory_total
     available = average(samples, lambda sample: sample.node.memory_available)
-    own = average(samples, lambda sample: sample.memory.used if sample.memory else None)
+    own = average(samples, own_memory)
     if not total or available is None or own is None:
         return None
     used = total - available
     if 100 * used < situation.thresholds.node_full_percent * total or own >= _OWN_SHARE * used:
         return None
-    return _Full(
+    return (
         f"the memory of {node.name} is nearly full, only {size(int(own))} by this job",
         f"{size(int(used))} of {size(total)} of memory used",
         size(int(own)),
@@ -262,52 +234,48 @@ _FEW_GPU_HOURS = 0.05
 
 def idle_allocation(situation: Situation) -> Event | None:
     """Find a task that does nothing at all while it holds GPUs."""
-    seconds, keys = situation.thresholds.idle_s, gpu_keys(situation)
-    idle = _idle(situation)
-    cpus = cpu_percents(situation, seconds)
-    used = sum(percent for percent, _ in cpus)
-    moved = transferred_per_s(situation, seconds)
-    if not keys or len(idle) < len(keys) or not cpus or moved is None:
+    seconds, gpus = situation.thresholds.idle_s, gpus_of(situation)
+    cpu, moved = cpu_use(situation, seconds), transferred_per_s(situation, seconds)
+    if not gpus or len(_idle(situation)) < len(gpus) or cpu is None or moved is None:
         return None
+    used, _ = cpu
     if situation.is_advancing or _has_advanced(situation, seconds):
         return None
     if situation.age_s < seconds or used > _IDLE_CPU_PERCENT or moved > _STILL_BYTES_PER_S:
         return None
-    since_s = situation.since_s("idle-allocation", situation.now_s - seconds)
-    idle_s = situation.now_s - since_s
-    gpus = "its GPU is" if len(keys) == 1 else f"all {len(keys)} GPUs are"
+    idle_s = situation.now_s - situation.since_s("idle-allocation", situation.now_s - seconds)
+    what = "its GPU is" if len(gpus) == 1 else f"all {len(gpus)} GPUs are"
     return situation.finding(
         "idle-allocation",
         "The job does nothing",
-        f"{gpus} idle for {duration(idle_s)}{_wasted(len(keys) * idle_s / 3600)}",
+        f"{what} idle for {duration(idle_s)}{_wasted(len(gpus) * idle_s / 3600)}",
         (
-            *(f"{key.name(situation)}: {_used_memory(key)}" for key in keys),
+            *map(_used_memory, gpus),
             f"CPU: {used:.0f}% of one core over the last {duration(seconds)}",
         ),
         "If nobody uses it, end it with `scancel JOBID`; if it should compute, look at its log.",
-        lasting_s=situation.now_s - since_s,
+        lasting_s=idle_s,
         is_critical=True,
     )
 
 
 def idle_gpu(situation: Situation) -> Event | None:
     """Find GPUs that the task holds and does not use; if all are idle, only if no process has opened one."""
-    seconds, keys = situation.thresholds.idle_s, gpu_keys(situation)
+    seconds, gpus = situation.thresholds.idle_s, gpus_of(situation)
     idle = _idle(situation)
     if not idle or situation.age_s < seconds:
         return None
-    if len(idle) == len(keys) and any(_is_held(key) for key in idle):
+    if len(idle) == len(gpus) and any(gpu.latest.own_pids for gpu in idle):
         return None  # its program uses them: another rule says what they wait for
-    since_s = situation.since_s("idle-gpu", situation.now_s - seconds)
-    idle_s = situation.now_s - since_s
-    names = "its GPU" if len(keys) == 1 else f"{len(idle)} of {len(keys)} GPUs"
+    idle_s = situation.now_s - situation.since_s("idle-gpu", situation.now_s - seconds)
+    names = "its GPU" if len(gpus) == 1 else f"{len(idle)} of {len(gpus)} GPUs"
     return situation.finding(
         "idle-gpu",
         "GPUs held, but idle",
         f"{names} idle for {duration(idle_s)}{_wasted(len(idle) * idle_s / 3600)}",
-        tuple(f"{key.name(situation)}: {_used_memory(key)}" for key in idle),
+        tuple(map(_used_memory, idle)),
         "Ask for fewer GPUs, or make the program use them: one process for each, chosen by its rank.",
-        lasting_s=situation.now_s - since_s,
+        lasting_s=idle_s,
     )
 
 
@@ -322,31 +290,28 @@ def _wasted(gpu_hours: float) -> str:
     return f": {gpu_hours:.1f} GPU hours wasted so far" if gpu_hours >= _FEW_GPU_HOURS else ""
 
 
-def _idle(situation: Situation) -> list[GpuKey]:
+def _idle(situation: Situation) -> list[GpuView]:
     """Return the GPUs that were idle for `Thresholds.idle_s`."""
     seconds = situation.thresholds.idle_s
-    means = [(key, gpu_average(key, situation.now_s, seconds, utilization)) for key in gpu_keys(situation)]
-    return [
-        key
-        for key, mean in means
-        if mean is not None and mean <= _IDLE_PERCENT and not _ever_worked(key, situation.now_s, seconds)
-    ]
+    found = []
+    for gpu in gpus_of(situation):
+        mean = gpu.average(seconds, utilization)
+        if mean is not None and mean <= _IDLE_PERCENT and not _ever_worked(gpu, seconds):
+            found.append(gpu)
+    return found
 
 
-def _ever_worked(key: GpuKey, now_s: float, seconds: float) -> bool:
+def _ever_worked(gpu: GpuView, seconds: float) -> bool:
     """Whether any sample shows work; short bursts, e.g. of a server between requests, hide in a mean."""
-    parts = window(key.node, now_s, seconds)
-    gpus = [gpu_of(part.sample, key.number) for part in parts]
-    highest = [max(gpu.highest_percent or 0.0, gpu.utilization_percent or 0.0) for gpu in gpus if gpu]
-    return max(highest, default=0.0) > 5 * _IDLE_PERCENT
+    for _, sample in window(gpu.node, gpu.situation.now_s, seconds):
+        for each in sample.gpus:
+            highest = max(each.highest_percent or 0.0, each.utilization_percent or 0.0)
+            if each.index == gpu.latest.index and highest > 5 * _IDLE_PERCENT:
+                return True
+    return False
 
 
-def _is_held(key: GpuKey) -> bool:
-    return bool((gpu_of(key.node.latest, key.number) or Gpu(key.number)).own_pids)
-
-
-def _used_memory(key: GpuKey) -> str:
-    gpu = gpu_of(key.node.latest, key.number) or Gpu(key.number)
-    number = len(gpu.own_pids)
+def _used_memory(gpu: GpuView) -> str:
+    number = len(gpu.latest.own_pids)
     held = f"memory held by {number} of its processes" if number else "used by none of its processes"
-    return f"idle, {held}"
+    return f"{gpu.name}: idle, {held}"

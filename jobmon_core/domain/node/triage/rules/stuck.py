@@ -10,10 +10,9 @@ from jobmon_core.domain.node.telemetry.model import Worker
 from jobmon_core.domain.node.telemetry.summary import SPINNING_PERCENT, power_share
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
 from jobmon_core.domain.node.triage.windows import (
-    GpuKey,
-    cpu_percents,
-    gpu_average,
-    gpu_keys,
+    GpuView,
+    cpu_use,
+    gpus_of,
     odd_one,
     transferred_per_s,
     utilization,
@@ -88,9 +87,9 @@ def _signs_of_computing(situation: Situation) -> tuple[str, ...]:
     gpus = utilizations(situation, seconds)
     if gpus and max(gpus) >= situation.thresholds.gpu_busy_percent:
         return (f"GPUs: busy {max(gpus):.0f}% of the last {duration(seconds)}",)
-    cores = sum(used for used, _ in cpu_percents(situation, seconds))
-    if cores >= _BUSY_CPU_PERCENT:
-        return (f"CPU: {cores / 100:.1f} cores busy over the last {duration(seconds)}",)
+    used, _ = cpu_use(situation, seconds) or (0.0, 0.0)
+    if used >= _BUSY_CPU_PERCENT:
+        return (f"CPU: {used / 100:.1f} cores busy over the last {duration(seconds)}",)
     return ()
 
 
@@ -158,13 +157,13 @@ def collective_stuck(situation: Situation) -> Event | None:
 def _gpu_places(situation: Situation) -> list[_Place]:
     seconds = situation.thresholds.must_last_s
     places = []
-    for key in gpu_keys(situation):
-        busy = gpu_average(key, situation.now_s, seconds, utilization)
-        owner = next((each for each in key.node.latest.workers if key.number in each.gpus), None)
+    for gpu in gpus_of(situation):
+        busy = gpu.average(seconds, utilization)
+        owner = next((each for each in gpu.node.latest.workers if gpu.latest.index in each.gpus), None)
         if busy is None or owner is None:
             return []
-        name = f"{worker_name(situation, key.node, owner)} ({key.name(situation)})"
-        places.append(_Place(name, busy, _is_writing(situation, key.node, owner)))
+        name = f"{worker_name(situation, gpu.node, owner)} ({gpu.name})"
+        places.append(_Place(name, busy, _is_writing(situation, gpu.node, owner)))
     return places
 
 
@@ -172,7 +171,7 @@ def _worker_places(situation: Situation) -> list[_Place]:
     seconds = situation.thresholds.must_last_s
     places = []
     for node, worker in situation.living_workers:
-        busy = worker_average(node, worker.pid, situation.now_s, seconds, lambda each: each.cpu_percent)
+        busy = worker_average(situation, node, worker, seconds, lambda each: each.cpu_percent)
         if busy is None:
             return []
         name = worker_name(situation, node, worker)
@@ -182,7 +181,7 @@ def _worker_places(situation: Situation) -> list[_Place]:
 
 def _is_writing(situation: Situation, node: NodeView, worker: Worker) -> bool:
     seconds = situation.thresholds.must_last_s
-    rate = worker_average(node, worker.pid, situation.now_s, seconds, lambda each: each.written_per_s)
+    rate = worker_average(situation, node, worker, seconds, lambda each: each.written_per_s)
     return rate is not None and rate >= STILL_BYTES_PER_S
 
 
@@ -198,7 +197,7 @@ def gpu_hang(situation: Situation) -> Event | None:
     gpus = utilizations(situation, seconds)
     if pause_s is None or not gpus or min(gpus) < SPINNING_PERCENT:
         return None
-    signs = [_low_work(key, situation, seconds) for key in gpu_keys(situation)]
+    signs = [_low_work(gpu, seconds) for gpu in gpus_of(situation)]
     if not all(signs):
         return None
     return situation.finding(
@@ -208,8 +207,8 @@ def gpu_hang(situation: Situation) -> Event | None:
         (
             f"log and progress: nothing new for {duration(pause_s)}",
             *(
-                f"{key.name(situation)}: {busy:.0f}% busy, {sign}"
-                for key, busy, sign in zip(gpu_keys(situation), gpus, signs, strict=True)
+                f"{gpu.name}: {busy:.0f}% busy, {sign}"
+                for gpu, busy, sign in zip(gpus_of(situation), gpus, signs, strict=True)
             ),
         ),
         _STACKS + (_ENDLESS_COLLECTIVE if len(situation.living_workers) > 1 else _ENDLESS_KERNEL),
@@ -218,13 +217,13 @@ def gpu_hang(situation: Situation) -> Event | None:
     )
 
 
-def _low_work(key: GpuKey, situation: Situation, seconds: float) -> str:
+def _low_work(gpu: GpuView, seconds: float) -> str:
     """Return the figure that shows that a busy GPU computes little; empty if none does."""
-    sm = gpu_average(key, situation.now_s, seconds, lambda gpu: gpu.sm_percent)
+    sm = gpu.average(seconds, lambda each: each.sm_percent)
     if sm is not None:
         return f"{sm:.0f}% of its SMs" if sm < _LOW_SM_PERCENT else ""
-    power = gpu_average(key, situation.now_s, seconds, power_share)
-    if power is None or 100 * power >= situation.thresholds.low_power_percent:
+    power = gpu.average(seconds, power_share)
+    if power is None or 100 * power >= gpu.situation.thresholds.low_power_percent:
         return ""
     return f"{100 * power:.0f}% of its power limit"
 
@@ -232,13 +231,13 @@ def _low_work(key: GpuKey, situation: Situation, seconds: float) -> str:
 def deadlock(situation: Situation) -> Event | None:
     """Find a program all of whose workers are idle, although its work is not done."""
     pause_s, seconds = situation.standstill_s, situation.thresholds.must_last_s
-    cpus, workers = cpu_percents(situation, seconds), len(situation.living_workers)
+    cpu, workers = cpu_use(situation, seconds), len(situation.living_workers)
     gpus = utilizations(situation, seconds)
-    if pause_s is None or not cpus or not workers or (gpu_keys(situation) and not gpus):
+    if pause_s is None or cpu is None or not workers or (gpus_of(situation) and not gpus):
         return None
     if situation.pause_s is None and not _has_ranks(situation):  # e.g. a server that nobody uses
         return None
-    used = sum(percent for percent, _ in cpus)
+    used, _ = cpu
     moved = transferred_per_s(situation, seconds)
     is_idle = (
         used < situation.thresholds.idle_cpu_percent * workers and max(gpus, default=0.0) < IDLE_GPU_PERCENT
@@ -267,10 +266,8 @@ def _has_ranks(situation: Situation) -> bool:
 
 def outputs_stopped(situation: Situation) -> Event | None:
     """Find busy GPUs whose results are not saved any more."""
-    seconds, gpus = (
-        situation.thresholds.must_last_s,
-        utilizations(situation, situation.thresholds.must_last_s),
-    )
+    seconds = situation.thresholds.must_last_s
+    gpus = utilizations(situation, seconds)
     idle_s, usual = situation.outputs_idle_s, _usual_saving(situation)
     if not gpus or min(gpus) < situation.thresholds.gpu_busy_percent or idle_s is None or usual is None:
         return None
@@ -319,15 +316,16 @@ def _usual_saving(situation: Situation) -> _Saving | None:
 def endless_loop(situation: Situation) -> Event | None:
     """Find a program whose progress has stopped while its workers keep a core each busy on average."""
     pause_s, seconds = situation.pause_s, situation.thresholds.must_last_s
-    cpus = [used for used, _ in cpu_percents(situation, seconds)]
+    cpu = cpu_use(situation, seconds)
     gpus = utilizations(situation, seconds)
     moved = transferred_per_s(situation, seconds)
     workers = len(situation.living_workers)
-    if pause_s is None or not cpus or not workers or moved is None or moved > STILL_BYTES_PER_S:
+    if pause_s is None or cpu is None or not workers or moved is None or moved > STILL_BYTES_PER_S:
         return None
-    if sum(cpus) < _BUSY_PERCENT * workers or max(gpus, default=0.0) >= IDLE_GPU_PERCENT:
+    used, _ = cpu
+    if used < _BUSY_PERCENT * workers or max(gpus, default=0.0) >= IDLE_GPU_PERCENT:
         return None
-    if gpu_keys(situation) and not gpus:  # they may compute: their figures are not known
+    if gpus_of(situation) and not gpus:  # they may compute: their figures are not known
         return None
     return situation.finding(
         "endless-loop",
@@ -335,7 +333,7 @@ def endless_loop(situation: Situation) -> Event | None:
         f"no progress for {duration(pause_s)}, although its processes compute",
         (
             f"log and progress: nothing new for {duration(pause_s)}",
-            f"CPU: {sum(cpus) / 100:.1f} cores busy over the last {duration(seconds)}",
+            f"CPU: {used / 100:.1f} cores busy over the last {duration(seconds)}",
             f"disks: {size(moved)}/s",
         ),
         "`jobmon diagnose JOBID --stacks` shows where it is: in an endless loop, in one long step, or in a "

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from jobmon_core.domain.humanize import duration, listed
 from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.node.telemetry.model import GONE, Sample, Worker, WorkerStatus
 from jobmon_core.domain.node.triage.rules.stuck import worker_name
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
-from jobmon_core.domain.node.triage.windows import odd_one, share, window, worker_average
+from jobmon_core.domain.node.triage.windows import average, odd_one, window, worker_average
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 
 _LASTING = 0.2  # times `must_last_s`: workers that end together do so within that
@@ -38,12 +39,7 @@ def fate(situation: Situation, worker: Worker) -> Fate:
     """
     if worker.exit_code == 0 or situation.own_logs.get(worker.log):
         return Fate.DONE
-    launchers = {
-        group.launcher
-        for node in situation.nodes
-        for group in node.ranks
-        if group.is_sure and worker.rank is not None and worker.rank in range(group.size)
-    }
+    launchers = _launchers(situation, worker.rank)
     is_named = "srun" in launchers and worker.rank in situation.step_errors
     if worker.signal or is_named or (worker.exit_code and not worker.is_pooled):
         return Fate.FAILED
@@ -52,34 +48,39 @@ def fate(situation: Situation, worker: Worker) -> Fate:
     return Fate.OPEN if launchers or worker.is_pooled else Fate.MISSED
 
 
+def _launchers(situation: Situation, rank: int | None) -> set[str]:
+    """Return the launchers that certainly started the worker with a rank."""
+    groups = [group for node in situation.nodes for group in node.ranks if group.is_sure]
+    return {group.launcher for group in groups if rank is not None and rank in range(group.size)}
+
+
 def zombie_workers(situation: Situation) -> Event | None:
     """Find workers that have ended and were not reaped, while the task goes on.
 
     `dead_worker` judges those that failed; with exit code 0, their parent may wait for another one first.
     """
-    seconds = _LASTING * situation.thresholds.must_last_s
     zombies = [
         (node, worker)
         for node, worker in situation.workers
         if not worker.exit_code and not worker.signal
-        if _was(node, worker, situation.now_s, seconds, (WorkerStatus.ZOMBIE,))
+        if _was(situation, node, worker, (WorkerStatus.ZOMBIE,))
     ]
     count = len(zombies) + _zombie_children(situation)
     if not count:
         return None
     names = ", ".join(worker_name(situation, node, worker) for node, worker in zombies)
+    text = f"{count} of its processes {'has' if count == 1 else 'have'} ended, and nothing has noticed"
+    lines = [f"{node.name}: process {worker.pid} {worker.name} is a zombie" for node, worker in zombies]
     # while others run, their parent may wait for one of these
     is_silent = (situation.log_idle_s or 0.0) >= situation.thresholds.must_last_s
     is_hung = bool(zombies) and not situation.living_workers and is_silent
     return situation.finding(
         "zombie-workers",
         "Processes ended without being reaped",
-        f"{count} of its processes {'has' if count == 1 else 'have'} ended, and nothing has noticed"
-        + (f": {names}" if names else ""),
-        tuple(f"{node.name}: process {worker.pid} {worker.name} is a zombie" for node, worker in zombies)
-        or (f"{count} zombies among the descendants of its workers",),
+        ": ".join(filter(None, (text, names))),
+        tuple(lines or [f"{count} zombies among the descendants of its workers"]),
         "Their parent does not wait for them; look for how they failed near the end of its log.",
-        lasting_s=seconds,
+        lasting_s=_LASTING * situation.thresholds.must_last_s,
         # many programs leave a few children that nothing waits for
         is_quiet=not is_hung and all(worker.exit_code == 0 for _, worker in zombies),
     )
@@ -91,22 +92,20 @@ def _zombie_children(situation: Situation) -> int:
     lowest = 0
     for node in situation.nodes:
         parts = window(node, situation.now_s, seconds)
-        lowest += min((sum(each.zombies for each in part.sample.workers) for part in parts), default=0)
+        lowest += min((sum(each.zombies for each in sample.workers) for _, sample in parts), default=0)
     return lowest
 
 
-def _was(
-    node: NodeView, worker: Worker, now_s: float, seconds: float, states: tuple[WorkerStatus, ...]
-) -> bool:
-    """Whether a worker was in one of these states throughout the last ``seconds``."""
+def _was(situation: Situation, node: NodeView, worker: Worker, states: tuple[WorkerStatus, ...]) -> bool:
+    """Whether a worker was in one of these states for as long as workers take to end together."""
     if worker.status not in states:
         return False
 
-    of = window(node, now_s, seconds)
-    found = share(
-        of, lambda sample: any(each.pid == worker.pid and each.status in states for each in sample.workers)
-    )
-    return found is not None and found >= _THROUGHOUT
+    def is_in_state(sample: Sample) -> bool:
+        return any(each.pid == worker.pid and each.status in states for each in sample.workers)
+
+    seconds = _LASTING * situation.thresholds.must_last_s
+    return (average(window(node, situation.now_s, seconds), is_in_state) or 0.0) >= _THROUGHOUT
 
 
 def dead_worker(situation: Situation) -> Event | None:
@@ -115,37 +114,49 @@ def dead_worker(situation: Situation) -> Event | None:
     It is critical if it failed, or nothing shows that it was done while its peers go on or its log breaks
     off. Otherwise it is critical only if the task stands still.
     """
-    seconds = _LASTING * situation.thresholds.must_last_s
     ranks = [(node, worker) for node, worker in situation.workers if worker.rank is not None]
     ranks = ranks or [(node, worker) for node, worker in situation.workers if worker.name]
     alive = [worker for _, worker in ranks if worker.status not in GONE]
-    dead = [
-        (node, worker, how)
-        for node, worker in ranks
-        if _was(node, worker, situation.now_s, seconds, (WorkerStatus.DEAD, WorkerStatus.ZOMBIE))
-        and (how := fate(situation, worker)) is not Fate.DONE
-        and _is_told_by(worker, how, alive, [each for _, each in ranks])
-    ]
-    is_stuck = situation.pause_s is not None
-    certain = [each for each in dead if is_stuck or each[2] is not Fate.OPEN]
+    dead = [*_dead(situation, ranks, alive)]
+    certain = [each for each in dead if each.how is not Fate.OPEN or situation.pause_s is not None]
     shown = certain or dead
     if not shown:
         return None
-    names = listed([worker_name(situation, node, worker) for node, worker, _ in shown], _MAX_NAMED)
-    ends = dict.fromkeys(_how_ended(worker, how) for _, worker, how in shown)
-    log = next((worker.log for _, worker, _ in shown if worker.log), "")
+    names = listed([each.name for each in shown], _MAX_NAMED)
+    ends = dict.fromkeys(_how_ended(each.worker, each.how) for each in shown)
+    log = next((each.worker.log for each in shown if each.worker.log), "")
+    where = f"at the end of {log}" if log else "with `jobmon logs JOBID`"
+    waiting = "; the others may wait for it for ever" if alive else ""
     return situation.finding(
         "dead-worker",
-        "A worker has died" if shown[0][2] is Fate.FAILED else "A worker has ended",
+        "A worker has died" if shown[0].how is Fate.FAILED else "A worker has ended",
         f"{names} {' / '.join(ends)}; {len(alive)} of {len(ranks)} workers go on",
-        tuple(_evidence(situation, node, worker, how) for node, worker, how in shown),
-        f"Look for how it failed {f'at the end of {log}' if log else 'with `jobmon logs JOBID`'}"
-        + ("; the others may wait for it for ever." if alive else "."),
-        lasting_s=seconds,
+        tuple(_evidence(situation, each) for each in shown),
+        f"Look for how it failed {where}{waiting}.",
+        lasting_s=_LASTING * situation.thresholds.must_last_s,
         is_critical=bool(certain),
         is_quiet=not certain,
-        is_permanent=any(how is Fate.FAILED for _, _, how in shown),
+        is_permanent=any(each.how is Fate.FAILED for each in shown),
     )
+
+
+class _Dead(NamedTuple):
+    """A worker whose end means something."""
+
+    name: str
+    worker: Worker
+    how: Fate
+
+
+def _dead(
+    situation: Situation, ranks: Sequence[tuple[NodeView, Worker]], alive: Sequence[Worker]
+) -> Iterator[_Dead]:
+    peers = [worker for _, worker in ranks]
+    for node, worker in ranks:
+        if _was(situation, node, worker, (WorkerStatus.DEAD, WorkerStatus.ZOMBIE)):
+            how = fate(situation, worker)
+            if how is not Fate.DONE and _is_told_by(worker, how, alive, peers):
+                yield _Dead(worker_name(situation, node, worker), worker, how)
 
 
 def _is_told_by(worker: Worker, how: Fate, alive: Sequence[Worker], ranks: Sequence[Worker]) -> bool:
@@ -165,13 +176,15 @@ def _how_ended(worker: Worker, how: Fate) -> str:
     return "ended" if how is Fate.OPEN else "ended, and nothing shows that its work was done"
 
 
-def _evidence(situation: Situation, node: NodeView, worker: Worker, how: Fate) -> str:
-    line = situation.step_errors.get(worker.rank if worker.rank is not None else -1, "")
-    said = line if how is Fate.FAILED and line else _how_ended(worker, how)
-    process = f"process {worker.pid} {worker.name}".rstrip()
-    log = f"; it wrote to {worker.log}" if worker.log else ""
-    name = "" if worker.rank is None else f"{worker_name(situation, node, worker)}: "
-    return f"{name}{process} {said}{log}"
+def _evidence(situation: Situation, dead: _Dead) -> str:
+    worker = dead.worker
+    said = _how_ended(worker, dead.how)
+    if dead.how is Fate.FAILED and worker.rank is not None:
+        said = situation.step_errors.get(worker.rank) or said
+    text = f"{f'process {worker.pid} {worker.name}'.rstrip()} {said}"
+    if worker.log:
+        text += f"; it wrote to {worker.log}"
+    return text if worker.rank is None else f"{dead.name}: {text}"
 
 
 def missing_workers(situation: Situation) -> Event | None:
@@ -187,7 +200,7 @@ def missing_workers(situation: Situation) -> Event | None:
     most = sum(max((_living(sample) for sample in node.samples), default=0) for node in situation.nodes)
     seconds = _LASTING * situation.thresholds.must_last_s
     views = [window(node, situation.now_s, seconds) for node in situation.nodes]
-    lately = sum(max((_living(part.sample) for part in of), default=0) for of in views)
+    lately = sum(max((_living(sample) for _, sample in of), default=0) for of in views)
     if most < wanted or not all(views) or lately >= wanted:
         return None
     has_ranks = any(worker.rank is not None for _, worker in situation.living_workers)
@@ -222,7 +235,7 @@ def odd_rank(situation: Situation) -> Event | None:
     seconds = _LONG * situation.thresholds.must_last_s
     ranks = [(node, worker) for node, worker in situation.living_workers if worker.rank is not None]
     means = [
-        worker_average(node, worker.pid, situation.now_s, seconds, lambda each: each.cpu_percent)
+        worker_average(situation, node, worker, seconds, lambda each: each.cpu_percent)
         for node, worker in ranks
     ]
     known = [(*rank, busy) for rank, busy in zip(ranks, means, strict=True) if busy is not None]
@@ -259,7 +272,7 @@ def no_processes(situation: Situation) -> Event | None:
     It is worth a message only if none was ever seen: an allocation may wait for its next program.
     """
     seconds = situation.thresholds.must_last_s
-    shares = [share(window(node, situation.now_s, seconds), _is_empty) for node in situation.nodes]
+    shares = [average(window(node, situation.now_s, seconds), _is_empty) for node in situation.nodes]
     if not shares or any(empty is None or empty < _THROUGHOUT for empty in shares):
         return None
     was_seen = any(not _is_empty(sample) for node in situation.nodes for sample in node.samples)
