@@ -90,7 +90,9 @@ def look_at_found_outputs(
     listings: Listings,
 ) -> tuple[Artifacts, tuple[Event, ...]]:
     """Return what is in the folder that the log or the script names, and an event for a new checkpoint."""
-    folder = before.outputs.folder if before.outputs else ""
+    folder = ""
+    if before.outputs:
+        folder = before.outputs.folder
     searched_bytes = before.searched_bytes
     if not folder:
         folder, searched_bytes = _search(job, task, searched_bytes, listings)
@@ -106,8 +108,12 @@ def look_at_found_outputs(
         listing_of=listings.list_files,
         origin=Origin.FOUND,
     )
-    outputs = replace(found.outputs, is_found=True) if found.outputs else None
-    saved = replace(found.checkpoints, is_found=True) if found.checkpoints else None
+    outputs = None
+    if found.outputs:
+        outputs = replace(found.outputs, is_found=True)
+    saved = None
+    if found.checkpoints:
+        saved = replace(found.checkpoints, is_found=True)
     return replace(found, outputs=outputs, checkpoints=saved, searched_bytes=searched_bytes), events
 
 
@@ -270,7 +276,9 @@ def _names(job: WatchedJob, task: Task, names: tuple[str, ...]) -> list[str]:
 
 def _started_s(job: WatchedJob, task: Task) -> float:
     """Return the start of the run that writes the files; of an array that shares them, its submission."""
-    own = task.start_s if artifacts_key(job, task) == task.key else None
+    own = None
+    if artifacts_key(job, task) == task.key:
+        own = task.start_s
     return own or job.submitted_s or job.registered_s
 
 

@@ -100,7 +100,9 @@ def looks_for_checkpoints(
     folders = (named,) if named else tuple(_folders(search))
     for folder in dict.fromkeys((*folders, *further)):
         is_of_many = not named and machine is None and is_general(folder, job.workdir)
-        below = 0 if folder not in folders or is_of_many else _LEVELS_BELOW
+        below = 0
+        if folder in folders and not is_of_many:
+            below = _LEVELS_BELOW
         place, listed, evidence = folder_of(machine, folder)
         looked = find_checkpoints(
             place, search.now_s, is_running=search.is_running, own=own, levels_below=below,

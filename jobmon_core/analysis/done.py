@@ -60,7 +60,9 @@ def _exit_status(path: str) -> int | None:
     """Return the exit status that `jobmon mark` wrote into a marker; None for any other file."""
     with suppress(Unreadable, ValueError, RecursionError), regular_file(path) as file:
         data = json.loads(file.read_at(0, _MAX_MARKER_BYTES))
-        status = data.get("exit_status") if isinstance(data, dict) else None
+        status = None
+        if isinstance(data, dict):
+            status = data.get("exit_status")
         if isinstance(status, int) and not isinstance(status, bool):
             return status
         return None
@@ -74,7 +76,9 @@ def _matched_s(job: WatchedJob, task: Task, done: Done, own: OwnFiles) -> float 
     """
     regex = compile_regex(f"(?m){done.log}")
     for path in dict.fromkeys((*log_files(job, task), *logs_of_run(job, task))):
-        written_s = written_by_run_s(path, own) if path else None
+        written_s = None
+        if path:
+            written_s = written_by_run_s(path, own)
         if written_s is None:
             continue
         with suppress(Unreadable), regular_file(path) as file:

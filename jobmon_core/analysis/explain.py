@@ -170,7 +170,9 @@ def _without_earlier_lines(part: LogPart, earlier: EarlierLog | None) -> LogPart
     excerpt = part.excerpt.appended_to(earlier)
     if excerpt == part.excerpt:
         return part
-    problem = "" if excerpt.texts else _ONLY_EARLIER
+    problem = ""
+    if not excerpt.texts:
+        problem = _ONLY_EARLIER
     return replace(part, excerpt=excerpt, problem=problem, complete=True)
 
 
@@ -206,7 +208,9 @@ def _redacted(diagnosis: Diagnosis) -> Diagnosis:
 def _head_before(tail: LogExcerpt) -> LogPart:
     """Read the beginning of a log, up to the line where ``tail`` begins."""
     head = read_head(tail.path)
-    lines_before = None if tail.first_number is None else tail.first_number - 1
+    lines_before = None
+    if tail.first_number is not None:
+        lines_before = tail.first_number - 1
     return replace(head, excerpt=replace(head.excerpt, texts=head.excerpt.texts[:lines_before]))
 
 

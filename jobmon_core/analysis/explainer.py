@@ -51,7 +51,9 @@ def diagnoses_of(
         from jobmon_core.analysis.triage import with_workers  # not at the top: as in `explain_task`
         from jobmon_core.domain.job.tracking.lost_worker import with_lost_worker
 
-        patterns = user_patterns if user_patterns.exists() else None
+        patterns = None
+        if user_patterns.exists():
+            patterns = user_patterns
         progress = read_progress()
         by_key = {}
         for key in keys:
@@ -116,7 +118,9 @@ def with_progress(
     # of several tasks, after a requeue, or of very many workers, the logs that were read count only a part
     is_whole = len(job.tasks) == 1 and not any(task.restarts for task in job.tasks.values())
     is_whole = is_whole and len(followed.logs) < MAX_NAMED
-    expected = job.own_settings.total_items if is_whole else None
+    expected = None
+    if is_whole:
+        expected = job.own_settings.total_items
     found = with_result(diagnosis, followed, succeeded=end.outcome is Outcome.SUCCESS, expected=expected)
     if found.cause == TIME_LIMIT and end.ended_s is not None and end.elapsed_s is not None:
         return with_time_needed(found, followed, end.ended_s, end.elapsed_s)

@@ -93,5 +93,7 @@ def _idle_sign(history: History, settings: JobSettings, idle_s: float, artifacts
         return ""
     if artifacts.outputs and artifacts.outputs.hardly_grow:
         return f"for {duration(idle_s)}, nothing was written to its logs, and its outputs hardly grew"
-    written = "logs and outputs" if artifacts.looked_s else "logs"
+    written = "logs"
+    if artifacts.looked_s:
+        written = "logs and outputs"
     return f"nothing was written to its {written} for {duration(idle_s)}"

@@ -86,7 +86,9 @@ def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
     """Return the paths of stdout and stderr of one task; empty if not known yet."""
     if own := job.task_logs.get(task.key):
         return own.stdout, own.stderr
-    record = task.inquiry.record if task.inquiry else None
+    record = None
+    if task.inquiry:
+        record = task.inquiry.record
     has_own_paths = record and record.paths_expanded and record.ref.task is not None and record.stdout
     if record and has_own_paths and job.logs.source == BY_SLURM:
         return record.stdout, record.stderr or record.stdout

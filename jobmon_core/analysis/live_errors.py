@@ -97,7 +97,9 @@ def _result(
     analysed = {*failing}
     if watch.suspect and watch.suspect.failure.log in texts:
         analysed.add(watch.suspect.failure.log)
-    found = _failure(look, [log for log in watch.logs if log.path in analysed]) if analysed else None
+    found = None
+    if analysed:
+        found = _failure(look, [log for log in watch.logs if log.path in analysed])
     is_needed = found or watch.suspect or any(not each.is_over for each in watch.reported)
     current = _progress_by_log(look, reader) if is_needed and reader else {}
     new_lines = {path: text.lines for path, text in texts.items()}
@@ -132,7 +134,9 @@ def _failure(look: TaskLook, logs: Sequence[SearchedLog]) -> Failure | None:
         for log in ordered
     ]
     lines = LogLines(excerpts)
-    user_patterns = look.user_patterns if look.user_patterns and look.user_patterns.exists() else None
+    user_patterns = None
+    if look.user_patterns and look.user_patterns.exists():
+        user_patterns = look.user_patterns
     matcher = JobMatcher(user_patterns, job_patterns(look.job.settings))
     living = failure_so_far(LogAnalysis(matcher.matches(lines), lines))
     if living is None:
@@ -165,5 +169,7 @@ def _skipped(log: SearchedLog, size: int, inode: int) -> SearchedLog:
     """Return a log whose content is that of an earlier run, as if it had been searched."""
     from jobmon_core.observe.logs.read import read_tail  # rarely needed
 
-    earlier = read_tail(log.path).excerpt.as_earlier_log() if size else None
+    earlier = None
+    if size:
+        earlier = read_tail(log.path).excerpt.as_earlier_log()
     return replace(log, offset=size, size=size, inode=inode, earlier=earlier)

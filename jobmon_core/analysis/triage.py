@@ -75,7 +75,9 @@ def _with_request(
 
 def with_memory(situation: Situation, state: TriageState, telemetry: TaskTelemetry) -> Situation:
     """Return the situation with what is remembered from earlier looks."""
-    stacks = read_stacks(telemetry.answers()) if state.stacks_wanted else None
+    stacks = None
+    if state.stacks_wanted:
+        stacks = read_stacks(telemetry.answers())
     since = {name: held.since_s for name, held in state.held.items()}
     return replace(situation, since=since, stacks=stacks)
 
@@ -85,7 +87,9 @@ def situation_of(followed: TaskProgress, look: TaskLook, telemetry: TaskTelemetr
     job, task, written_s = look.job, look.task, look.written_s
     settings = job.own_settings
     started_s = running_since_s(task)
-    limit_s = task.start_s + task.limit_s if task.start_s is not None and task.limit_s is not None else None
+    limit_s = None
+    if task.start_s is not None and task.limit_s is not None:
+        limit_s = task.start_s + task.limit_s
     nodes = _nodes(telemetry, started_s)
     ended = [each for node in nodes for each in node.latest.workers if each.status in _ENDED]
     return Situation(
@@ -114,7 +118,9 @@ def _nodes(telemetry: TaskTelemetry, started_s: float) -> tuple[NodeView, ...]:
     nodes = []
     for name in names:
         history, report = telemetry.history(name, max_bytes), telemetry.report(name)
-        newest_s = history[-1].at_s if history else 0.0
+        newest_s = 0.0
+        if history:
+            newest_s = history[-1].at_s
         recent = (report.recent,) if report.recent and report.recent.at_s > newest_s else ()
         # it may be part of the newest mean in the history, but only it has the names of the programs
         latest = (report.latest,) if report.latest.at_s >= newest_s else ()

@@ -101,7 +101,9 @@ def decision_about(
 
 def _unseen(job: WatchedJob, task: Task) -> str:
     """Return that a job of Ray may have saved where only its cluster sees it; else empty."""
-    folder = checkpoint_folder(job, task) if is_ray(job.backend) else ""
+    folder = ""
+    if is_ray(job.backend):
+        folder = checkpoint_folder(job, task)
     place = folder if os.path.isdir(folder) else os.path.dirname(folder)  # noqa: PTH112, PTH120 - texts
     if not folder or os.access(place, os.R_OK | os.X_OK):
         return ""
@@ -182,7 +184,9 @@ def facts_of_end(
 def with_partition(end: EndFacts, partition: Partition) -> EndFacts:
     """Return the facts with what the partition gives; a node of it has more than one CPU or GPU may get."""
     requested = end.requested
-    most = partition.node_memory_bytes if requested.memory_option == _OF_NODE else None
+    most = None
+    if requested.memory_option == _OF_NODE:
+        most = partition.node_memory_bytes
     limits = replace(requested, max_memory_bytes=most, max_limit_s=partition.max_time_s)
     return replace(end, nodes_seen=partition.total_nodes, requested=limits)
 
@@ -216,14 +220,18 @@ def proof_of_death(job: WatchedJob, task: Task, end: End) -> tuple[str, str]:
         return _proof_of_slurm(job, task, end)
     has_code = end.exit_code is not None or end.signal is not None
     if is_ray(job.backend):
-        proof = f"Ray shows {end.raw_state}" if has_code or end.reason == STOPPED else ""
+        proof = ""
+        if has_code or end.reason == STOPPED:
+            proof = f"Ray shows {end.raw_state}"
         return proof, f"ray job list --address {job.cluster}"
     if end.source is Source.NONE or not (has_code or end.state in _WITHOUT_CODE):
         find = (
             f"grep -lz {LINEAGE_VARIABLE}={job.attempt.lineage if job.attempt else ''} /proc/[0-9]*/environ"
         )
         return "", find if is_local(job.backend) else f"ssh {job.cluster} '{find}'"
-    recorded = "its exit code was recorded" if has_code else end.reason or "its machine was restarted"
+    recorded = "its exit code was recorded"
+    if not has_code:
+        recorded = end.reason or "its machine was restarted"
     if not is_local(job.backend):
         recorded = f"on {scheduler_phrase(job.backend, job.cluster)}, {recorded}"
     return recorded, ""  # and see `why_alive`
@@ -231,9 +239,13 @@ def proof_of_death(job: WatchedJob, task: Task, end: End) -> tuple[str, str]:
 
 def _proof_of_slurm(job: WatchedJob, task: Task, end: End) -> tuple[str, str]:
     """Return the source that shows a final state, unless another shows the task alive; and the command."""
-    cluster = f" -M {job.cluster}" if job.remote else ""
+    cluster = ""
+    if job.remote:
+        cluster = f" -M {job.cluster}"
     how = f"squeue -t all -j {job.ref}{cluster}; sacct -X -j {job.ref}{cluster} -o JobID,State,End"
-    record = task.inquiry.record if task.inquiry else None
+    record = None
+    if task.inquiry:
+        record = task.inquiry.record
     is_alive = end.state.is_alive or (record is not None and record.state.is_alive)
     is_shown = end.source in (Source.QUEUE, Source.ACCOUNTING, Source.RECORD) and not job.unprovable_why
     return (f"{end.source} shows {end.raw_state}" if is_shown and not is_alive else ""), how

@@ -166,7 +166,9 @@ def _in_folder(looked: FoundCheckpoints) -> Iterator[OwnCheckpoint]:
 
 def _earlier_runs(job: WatchedJob, lineage: Lineage) -> Iterator[tuple[float, float]]:
     """Yield from when to when each earlier attempt may have saved (Unix seconds)."""
-    number = job.attempt.number if job.attempt else 0
+    number = 0
+    if job.attempt:
+        number = job.attempt.number
     for attempt in lineage.attempts:
         if attempt.number < number:
             following = lineage.attempt(attempt.number + 1)
@@ -176,7 +178,9 @@ def _earlier_runs(job: WatchedJob, lineage: Lineage) -> Iterator[tuple[float, fl
 
 
 def _resumed_from(job: WatchedJob, lineage: Lineage) -> PickedCheckpoint | None:
-    attempt = lineage.attempt(job.attempt.number) if job.attempt else None
+    attempt = None
+    if job.attempt:
+        attempt = lineage.attempt(job.attempt.number)
     if attempt:
         return attempt.resume
     return None

@@ -152,7 +152,9 @@ def _earlier(
 
 def _resume(look: AttemptLook, state: ResumeState, last: TaskProgress) -> Resume:
     step = look.place.resume_step or 0
-    interval = float(step - max(each.step for each in state.watched)) if state.watched else None
+    interval = None
+    if state.watched:
+        interval = float(step - max(each.step for each in state.watched))
     losses = tuple(sample.loss for sample in last.history.samples)
     return Resume(look.place.number, step, look.unit, last.progress, losses, interval)
 
@@ -172,7 +174,9 @@ def _first_counts(
             is_explained |= _says_loaded(update, look.place)
             state = fold(state, matcher.readings([update], state.table))
             shown = judge(state)
-            step = step_in(shown, look.unit) if shown and like and is_same_counter(shown, like) else None
+            step = None
+            if shown and like and is_same_counter(shown, like):
+                step = step_in(shown, look.unit)
             if shown and step and step not in {step_in(each, look.unit) for each in first[-1:]}:
                 first.append(shown)
             if len(first) == ENOUGH:

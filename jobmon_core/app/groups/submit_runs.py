@@ -157,7 +157,9 @@ class SubmitRuns:
             return RunResult(run.name, f"submitted as job {_job_id(member)}", is_submitted=True, is_new=True)
         if reply.is_missing:
             raise SchedulerMissing(reply.error)
-        what = "perhaps submitted; repeat the command to find out" if reply.may_have_job else "not submitted"
+        what = "not submitted"
+        if reply.may_have_job:
+            what = "perhaps submitted; repeat the command to find out"
         problem = reply.error or f"{what} (exit code {reply.exit_code})"
         return RunResult(run.name, problem, is_submitted=False)
 

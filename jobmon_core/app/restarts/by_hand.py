@@ -139,7 +139,9 @@ def _proof_of_death(ctx: Context, job: WatchedJob, task: Task) -> str:
             raise JobmonError(f"job {job.ref} has ended, but {alive}")
         return proof
     look, command = how or f"jobmon show {job.ref}", cancel_command(job)
-    end_it = f", `{command}` ends it" if command else ""
+    end_it = ""
+    if command:
+        end_it = f", `{command}` ends it"
     raise JobmonError(
         f"job {job.ref} is not known to be dead, and two attempts must never run at the same time; "
         f"`{look}` tells more{end_it}"

@@ -69,7 +69,9 @@ def first_attempt(
         added = export_option(asked.options.get("export", ""), variables)
         if wanted.mode is RestartMode.ON and not is_local(request.backend):
             added = ("--no-requeue", *added)
-    recorded = _recorded(request, script, name) if wanted.mode is RestartMode.ON else None
+    recorded = None
+    if wanted.mode is RestartMode.ON:
+        recorded = _recorded(request, script, name)
     settings = replace(settings, restart=wanted, attempt=place)
     return NextAttempt(settings, added, variables, partial(_record, ctx, settings, recorded, tell))
 

@@ -64,7 +64,9 @@ def _job(ctx: Context, state_id: str) -> WatchedJob | None:
 def _completed(ctx: Context, attempt: Attempt, job: WatchedJob) -> Attempt:
     task = next(iter(job.tasks.values()), None)
     end, last_step = task.end if task else None, attempt.last_step
-    followed = ctx.progress_file(job.id).read().tasks.get(task.key) if task and last_step is None else None
+    followed = None
+    if task and last_step is None:
+        followed = ctx.progress_file(job.id).read().tasks.get(task.key)
     if followed and followed.progress and followed.progress.unit == "step":
         last_step = int(followed.progress.current)
     return replace(

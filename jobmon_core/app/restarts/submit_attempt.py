@@ -99,7 +99,9 @@ class _SubmitAttempt:
         if known := self.lineage.attempt(self.number):
             return self._already_submitted(known)
         previous = self.lineage.attempt(self.number - 1)
-        decision = previous.decision if previous else None
+        decision = None
+        if previous:
+            decision = previous.decision
         if previous is None or decision is None:
             return SubmissionResult(why=f"lineage {self.lineage.id} has no decision to submit it")
         self.previous, self.decision = previous, decision
@@ -181,7 +183,9 @@ class _SubmitAttempt:
                 self._record_id(each.id, str(ref))
                 return self._already_submitted(self.lineage.attempts[-1])
         attempt, job = self._next_attempt(self._recorded()), self._previous_job()
-        cluster = job.cluster if job and job.remote else ""
+        cluster = ""
+        if job and job.remote:
+            cluster = job.cluster
         request = SubmitRequest(self.previous.backend, ())
         submit_job = SubmitJob(self.ctx, _ignore, request, attempt=attempt)
         submit_job.watch(self.previous.backend, Submitted(ref, cluster))
@@ -270,7 +274,9 @@ class _SubmitAttempt:
         return recorded
 
     def _arguments(self, recorded: RecordedSubmission) -> tuple[str, ...]:
-        path = self.decision.checkpoint.path if self.decision.checkpoint else ""
+        path = ""
+        if self.decision.checkpoint:
+            path = self.decision.checkpoint.path
         return (*recorded.arguments, *resume_words(self.lineage.settings.resume_arg, path))
 
     def _next_attempt(self, recorded: RecordedSubmission) -> NextAttempt:

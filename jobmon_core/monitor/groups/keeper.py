@@ -136,7 +136,9 @@ class GroupKeeper:
         newest = dict[str, "Member"]()
         for name, member in group.members.items():
             view = self._view(member)
-            job = self._job(member.state_id) if view.is_over and view.is_attempt else None
+            job = None
+            if view.is_over and view.is_attempt:
+                job = self._job(member.state_id)
             if job and (successor := self.ctx.lineages.successor_of(job)):
                 newest[name] = member.with_attempt(successor)
         if newest:
@@ -198,7 +200,9 @@ def _due_s(group: Group, own_state_ids: Collection[str]) -> float:
     if next_s is None:  # complete, but its last poll is unfinished: at once
         return 0.0
     is_own = any(member.state_id in own_state_ids for member in group.members.values())
-    overdue_s = 0.0 if is_own else group.settings.interval_s + _OVERDUE_S
+    overdue_s = 0.0
+    if not is_own:
+        overdue_s = group.settings.interval_s + _OVERDUE_S
     # a group that nobody has polled yet is due for its own monitor at once
     return max(next_s, group.created_s) + overdue_s
 

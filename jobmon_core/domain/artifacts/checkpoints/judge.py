@@ -112,8 +112,12 @@ def _damaged(candidate: Candidate, others: list[Candidate], evidence: Evidence) 
     for file in candidate.files:
         check = evidence.checks.get(file.name)
         if check and check.is_bad:
-            sizes = _compared(file, candidate, others) if check.verdict is FileVerdict.TRUNCATED else ""
-            why = "" if check.verdict is FileVerdict.EMPTY else f": {sizes or check.why}"
+            sizes = ""
+            if check.verdict is FileVerdict.TRUNCATED:
+                sizes = _compared(file, candidate, others)
+            why = ""
+            if check.verdict is not FileVerdict.EMPTY:
+                why = f": {sizes or check.why}"
             return f"{_within(file, candidate)}{check.verdict.value}{why}"
         if check and check.verdict is FileVerdict.UNREADABLE:
             return f"{_within(file, candidate)}{check.why}"

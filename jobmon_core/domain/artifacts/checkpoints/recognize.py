@@ -121,7 +121,9 @@ def is_checkpoint(name: str, files: Sequence[ListedFile]) -> bool:
 
 def _recognize_in(folder: str, files: Sequence[ListedFile], found: list[Candidate]) -> None:
     """Add the checkpoints in a folder, or the folder itself; ``files`` are all below it."""
-    prefix = f"{folder}/" if folder else ""
+    prefix = ""
+    if folder:
+        prefix = f"{folder}/"
     here: list[ListedFile] = []
     below: defaultdict[str, list[ListedFile]] = defaultdict(list)
     for file in files:
@@ -195,7 +197,9 @@ def step_of(name: str) -> int | None:
 def counts_epochs(path: str) -> bool:
     """Whether the number in the name of a checkpoint is that of an epoch, not of a step."""
     name = _plain(name_of(path))
-    found = None if _PREFERRED.search(name) else _STEP.search(name)
+    found = None
+    if not _PREFERRED.search(name):
+        found = _STEP.search(name)
     return found is not None and found[0].lower().startswith("epoch")
 
 

@@ -69,14 +69,18 @@ def _gpu_advice(found: Efficiency) -> Iterator[str]:
         return
     if gpu.percent is not None and gpu.percent < IDLE_PERCENT and gpu.idle in (None, number):
         was, them = ("the GPU was", "it") if number == 1 else (f"all {number} GPUs were", "them")
-        at_most = "at most " if gpu.source is GpuSource.ACCOUNTING else ""
+        at_most = ""
+        if gpu.source is GpuSource.ACCOUNTING:
+            at_most = "at most "
         yield f"{was} idle ({at_most}{gpu.percent:.0f}% busy): does the program use {them}?"
     elif gpu.idle and gpu.idle < number:
         yield f"{gpu.idle} of {number} GPUs {'was' if gpu.idle == 1 else 'were'} idle"
 
 
 def _is_covered(found: Efficiency) -> bool:
-    measured_s = found.gpu.measured_s if found.gpu else None
+    measured_s = None
+    if found.gpu:
+        measured_s = found.gpu.measured_s
     return measured_s is None or measured_s >= _MIN_COVERAGE * (found.wall_s or 0.0)
 
 
@@ -134,9 +138,13 @@ def efficiency_line(found: Efficiency) -> str:
     """Return one line for a message: CPUs, GPUs and what would have been enough; empty for a short run."""
     if (found.wall_s or 0.0) < MIN_RUN_S:
         return ""
-    cpus = f"CPU {cpu_text(found)}" if found.cpu_share is not None else ""
+    cpus = ""
+    if found.cpu_share is not None:
+        cpus = f"CPU {cpu_text(found)}"
     gpus = f"GPU {text}" if (text := gpu_text(found)) and not text.startswith(UNKNOWN) else ""
-    hours = f"{found.gpu_hours:.1f} GPU hours" if found.gpu_hours else ""
+    hours = ""
+    if found.gpu_hours:
+        hours = f"{found.gpu_hours:.1f} GPU hours"
     return "; ".join(filter(None, (", ".join(filter(None, (cpus, gpus, hours))), savings(found))))
 
 

@@ -50,7 +50,9 @@ def _nodes(encoded: str) -> list[Any]:
         summary = json.loads(text)
     except (ValueError, zlib.error, RecursionError):  # e.g. "Short"
         return []
-    nodes = summary.get("nodes") if isinstance(summary, dict) else None
+    nodes = None
+    if isinstance(summary, dict):
+        nodes = summary.get("nodes")
     if isinstance(nodes, dict):
         return [*nodes.values()]
     return []
@@ -58,7 +60,9 @@ def _nodes(encoded: str) -> list[Any]:
 
 def _numbers(nodes: list[Any], key: str) -> Iterator[float]:
     for node in nodes:
-        by_gpu = node.get(key) if isinstance(node, dict) else None
+        by_gpu = None
+        if isinstance(node, dict):
+            by_gpu = node.get(key)
         for value in by_gpu.values() if isinstance(by_gpu, dict) else ():
             try:
                 number = float(value)

@@ -285,7 +285,9 @@ def _submitted(lineages: Iterable[Lineage], now_s: float) -> list[float]:
 
 def _planned(lineages: Iterable[Lineage]) -> Iterator[float]:
     for lineage in lineages:
-        decision = None if lineage.ended_why else lineage.decision
+        decision = None
+        if not lineage.ended_why:
+            decision = lineage.decision
         if decision and decision.verdict is Verdict.RESTART and not decision.is_observed:
             yield decision.not_before_s
 

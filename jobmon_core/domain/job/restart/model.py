@@ -176,5 +176,7 @@ def why_alive(left: ProcessesLeft | Unreachable | None) -> str:
         return ""
     pids = ", ".join(map(str, left.pids[:_MAX_NAMED])) + (", ..." if len(left.pids) > _MAX_NAMED else "")
     which = f"process {pids} still runs" if len(left.pids) == 1 else f"processes {pids} still run"
-    them = "it" if len(left.pids) == 1 else "them"
+    them = "them"
+    if len(left.pids) == 1:
+        them = "it"
     return f"{which}, started by this job; `{left.end_command}` ends {them}"

@@ -36,7 +36,9 @@ class NextAttempt(NamedTuple):
 
 def variables_of(place: AttemptPlace, reason: str = "") -> dict[str, str]:
     """Return the environment variables that tell an attempt what it is, and where to resume."""
-    step = "" if place.resume_step is None else str(place.resume_step)
+    step = ""
+    if place.resume_step is not None:
+        step = str(place.resume_step)
     further = {
         "JOBMON_RESUME_FROM": place.resume_from,
         "JOBMON_RESUME_STEP": step,

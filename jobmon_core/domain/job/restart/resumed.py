@@ -150,7 +150,9 @@ def resume_events(
         if 0 <= begin - resume.step <= resume.tolerance:  # a log need not show each step
             begin, at = resume.step, aim
         repeated = int((resume.reached or 0) - begin)
-        more = f"; {count(repeated, resume.unit)} repeated" if repeated > 0 else ""
+        more = ""
+        if repeated > 0:
+            more = f"; {count(repeated, resume.unit)} repeated"
         event = Event(now_s, EventKind.RESUMED, f"{name} resumed at {at}{more}")
         return event, *_loss_events(resume, first, now_s)
     if verdict is ResumeVerdict.FROM_SCRATCH:

@@ -100,7 +100,9 @@ def start_step(attempt: Attempt) -> int | None:
 
 def lost_steps(attempt: Attempt, following: Attempt | None) -> int | None:
     """Return how many steps of an attempt the following one repeated; None also without a following one."""
-    resumed = start_step(following) if following else None
+    resumed = None
+    if following:
+        resumed = start_step(following)
     if attempt.last_step is None or resumed is None:
         return None
     return max(0, attempt.last_step - resumed)
@@ -117,7 +119,9 @@ def training_time_ratio(attempts: Sequence[Attempt], until_s: float, *, is_runni
     ``until_s`` ends the time that counts if the last attempt has no end; while it runs, its steps are not
     lost.
     """
-    started_s = attempts[0].started_s if attempts else None
+    started_s = None
+    if attempts:
+        started_s = attempts[0].started_s
     if started_s is None:
         return None
     ended_s = attempts[-1].ended_s or until_s
@@ -143,7 +147,9 @@ def _kept_share(attempt: Attempt, following: Attempt | None) -> float | None:
     if following is not None:
         kept_until = start_step(following)
     else:
-        kept_until = decision.checkpoint.step if decision and decision.checkpoint else None
+        kept_until = None
+        if decision and decision.checkpoint:
+            kept_until = decision.checkpoint.step
     began = start_step(attempt)
     if attempt.last_step is None or began is None or kept_until is None:
         return None

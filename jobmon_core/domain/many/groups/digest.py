@@ -60,8 +60,12 @@ def digest(group: Group, views: Mapping[str, MemberView], now_s: float) -> Messa
 
 def broken_message(group: Group, why: str, waiting: int, now_s: float) -> Message:
     """Return the message about a sweep of which several members failed in the same way."""
-    wait = "waits" if waiting == 1 else "wait"
-    rest = f"{count(waiting, 'member')} still {wait}." if waiting else "No member is waiting."
+    wait = "wait"
+    if waiting == 1:
+        wait = "waits"
+    rest = "No member is waiting."
+    if waiting:
+        rest = f"{count(waiting, 'member')} still {wait}."
     held = group.settings.hold_when_broken and waiting
     offer = (
         f"`jobmon group hold {group.name}` keeps them from starting, "
@@ -129,7 +133,9 @@ def _row(name: str, view: MemberView) -> tuple[str, ...]:
     word, tasks = word_of(view), len(view.words)
     if tasks > 1:
         word = f"{view.words.count(word)} of {tasks} {word}"
-    time = "" if view.elapsed_s is None else elapsed_text(view.elapsed_s)
+    time = ""
+    if view.elapsed_s is not None:
+        time = elapsed_text(view.elapsed_s)
     return _short(name), word, time, view.metrics
 
 

@@ -57,7 +57,9 @@ def _has_changed(member: Member, view: MemberView) -> bool:
 def _after_look(member: Member, view: MemberView) -> Member:
     if _has_changed(member, view):
         member = replace(member, logged_state=view.state)
-    outcome = view.outcome if view.is_over else None
+    outcome = None
+    if view.is_over:
+        outcome = view.outcome
     return replace(
         member,
         is_stuck=bool(view.never_starts),
@@ -93,14 +95,20 @@ def _after_stop_rule(
     group: Group, views: Mapping[str, MemberView], text: EventText
 ) -> tuple[Group, list[str]]:
     """Return the group after the search for members that fail in the same way, and the event about them."""
-    why = "" if group.broken else _why_broken(group, views)
+    why = ""
+    if not group.broken:
+        why = _why_broken(group, views)
     if not why:
         return group, []
     waiting = sum(_is_waiting(view, group.members[name]) for name, view in views.items())
     hold = group.settings.hold_when_broken and waiting > 0
     message = broken_message(group, why, waiting, text.now_s)
-    offer = f"None; `jobmon group hold {group.name}` holds the rest" if waiting else "None"
-    action = "Holding the pending members" if hold else offer
+    offer = "None"
+    if waiting:
+        offer = f"None; `jobmon group hold {group.name}` holds the rest"
+    action = "Holding the pending members"
+    if not hold:
+        action = offer
     return replace(group, broken=why, hold=hold, unsent=(*group.unsent, message)), [text.broken(why, action)]
 
 

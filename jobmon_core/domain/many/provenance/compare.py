@@ -182,8 +182,12 @@ def _files(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Differenc
 def _git(old: GitState, new: GitState, commits: int | None) -> Iterator[Difference]:
     if old.commit != new.commit and old.commit and new.commit:
         commit = _arrow(old.commit[:_COMMIT_CHARS], new.commit[:_COMMIT_CHARS])
-        number = f" ({count(commits, 'commit')})" if commits else ""
-        branch = f", branch {_arrow(old.branch, new.branch)}" if old.branch != new.branch else ""
+        number = ""
+        if commits:
+            number = f" ({count(commits, 'commit')})"
+        branch = ""
+        if old.branch != new.branch:
+            branch = f", branch {_arrow(old.branch, new.branch)}"
         yield Difference(Aspect.COMMIT, f"commit {commit}{number}{branch}")
     if old.changed is None or new.changed is None or old.changed_digest == new.changed_digest:
         return
