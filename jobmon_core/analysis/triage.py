@@ -1,37 +1,45 @@
-"""Judge what agents measure of a running task, and how its ended workers ended by their logs and srun."""
+"""Judge what agents measure of a running task, its stacks, and how its ended workers ended."""
 
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.followed_task import running_since_s
 from jobmon_core.analysis.job_logs import log_files, modified_s, own_files
-from jobmon_core.analysis.stacks import read_stacks
+from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.logs.progress.estimate import estimate_or_printed
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.progress.workers import has_done_its_share, how_far_each_came
 from jobmon_core.domain.node.launch.checklist import step_errors
+from jobmon_core.domain.node.telemetry.agent import killed_first
 from jobmon_core.domain.node.telemetry.model import WorkerStatus
 from jobmon_core.domain.node.triage.judge import advised_for, is_due, judge, of_run, triage_events
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
+from jobmon_core.domain.node.triage.stacks import NodeStacks, StackReport, command, compare
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
-from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.observe.logs.read import read_tail
 from jobmon_core.observe.patterns.xids import xid_errors
 from jobmon_core.observe.progress.reader import read_progress
+from jobmon_core.scheduler.backends import find_backend
+from jobmon_core.store.json_file import JsonFile
+from jobmon_core.system.files import private_folder
+from jobmon_core.system.runner import Runner, succeeded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from jobmon_core.analysis.followed_task import ReadTask, TaskLook
     from jobmon_core.domain.job.tracking.model import End, Task, WatchedJob
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis
     from jobmon_core.domain.logs.progress.events.event import Event
     from jobmon_core.domain.logs.progress.model import TaskProgress
-    from jobmon_core.domain.node.telemetry.model import Worker
+    from jobmon_core.domain.node.telemetry.model import Sample, Worker
     from jobmon_core.domain.node.triage.state import TriageState
     from jobmon_core.store.telemetry import TaskTelemetry
 
@@ -42,6 +50,8 @@ _ENDED = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE)
 _STANDSTILLS = ("deadlock", "gpu-hang", "collective-stuck")
 _MAX_LOGS = 16  # of ended workers
 _TAIL_BYTES = 2**16
+_STACKS = "stacks"  # in the folder of the task's telemetry
+_TIMEOUT_S = 90.0
 
 
 def look_at_measures(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Event, ...]]:
@@ -195,3 +205,58 @@ def with_workers(
     }
     found = how_far_each_came(followed.workers, exits)
     return replace(diagnosis, work="; ".join(filter(None, (diagnosis.work, found))))
+
+
+def take_stacks(job: WatchedJob, task: Task, telemetry: TaskTelemetry) -> StackReport:
+    """Return the stacks of the processes of a running task; takes up to a minute and a half."""
+    folder = _empty_folder(telemetry.folder / _STACKS)
+    backend, job_id = find_backend(job.backend), str(task.raw_job_id or job.job_id)
+    if backend.in_job:
+        take = killed_first((sys.executable, *command((), job_id, str(folder))))
+        argv = backend.in_job(job_id, job.other_cluster, take)
+    elif pids := _pids(telemetry):
+        argv = killed_first((sys.executable, *command(pids, "", str(folder))))
+    else:
+        return StackReport(problems=("its processes are not known: no agent has reported any",))
+    result = Runner().capture(argv, _TIMEOUT_S)
+    failed = () if succeeded(result) else (result.error_text,)
+    return read_stacks(sorted(folder.glob("*.json")), failed)
+
+
+def read_stacks(files: Iterable[Path], failed: tuple[str, ...] = ()) -> StackReport:
+    """Return what was taken on the nodes, a file each; ``failed`` says why that may not be all."""
+    nodes = [JsonFile(path, NodeStacks, _MAX_BYTES).read() for path in files]
+    stacks = [stack for node in nodes for stack in node.stacks]
+    stacks.sort(key=lambda stack: (stack.rank is None, stack.rank or 0, stack.node, stack.pid))
+    problems = [*failed, *(node.problem for node in nodes if node.problem)]
+    problems += [f"{stack.name} on {stack.node}: {stack.problem}" for stack in stacks if stack.problem]
+    dumps = tuple(dump for node in nodes for dump in node.dumps)
+    return StackReport(tuple(stacks), compare(stacks), tuple(dict.fromkeys(problems)), dumps)
+
+
+def _empty_folder(folder: Path) -> Path:
+    for path in private_folder(folder).glob("*.json"):
+        path.unlink(missing_ok=True)
+    return folder
+
+
+def _pids(telemetry: TaskTelemetry) -> tuple[int, ...]:
+    """Return the PIDs of the workers, as the agents saw them; for backends whose agents run on this host."""
+    return tuple(worker.pid for node in telemetry.nodes() for worker in telemetry.report(node).latest.workers)
+
+
+def add_machine_samples(
+    jobs: Iterable[WatchedJob],
+    sample_of: Callable[[WatchedJob], Sample | None],
+    telemetry_of: Callable[[str, str], TaskTelemetry],
+) -> None:
+    """Add the latest figures of the machine of each running job, unless they are there already."""
+    for job in jobs:
+        for task in job.tasks.values():
+            if task.end or task.state.phase is not Phase.ACTIVE:
+                continue
+            sample = sample_of(job)
+            if sample is None:
+                continue
+            with suppress(OSError, StorageFailed):  # a full disk here must not stop the reading of logs
+                telemetry_of(job.id, task.key).add(sample)

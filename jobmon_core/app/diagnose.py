@@ -15,8 +15,7 @@ from jobmon_core.analysis.ending.run_changes import changes_line
 from jobmon_core.analysis.explain import NOTHING_TO_READ, explain_files
 from jobmon_core.analysis.explainer import evidence_of, explain_task, with_progress
 from jobmon_core.analysis.job_logs import last_write_s, log_files, own_files, with_script_logs
-from jobmon_core.analysis.stacks import take_stacks
-from jobmon_core.analysis.triage import with_workers
+from jobmon_core.analysis.triage import take_stacks, with_workers
 from jobmon_core.app.jobs.find import STDIN
 from jobmon_core.app.jobs.lookup import look_up
 from jobmon_core.app.jobs.overview import is_waiting, why_not_started, worst_task

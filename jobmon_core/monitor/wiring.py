@@ -162,8 +162,8 @@ class MonitorFactory:
         return self._progress
 
     def _read_progress(self, jobs: tuple[WatchedJob, ...]) -> dict[str, Followed]:
-        from jobmon_core.analysis.machine_samples import add_machine_samples
         from jobmon_core.analysis.progress import follow_progress  # only in a child: see `ProgressFollower`
+        from jobmon_core.analysis.triage import add_machine_samples
 
         ctx, home = self._ctx, self._ctx.home
         add_machine_samples(jobs, ctx.machine_sample, ctx.telemetry)

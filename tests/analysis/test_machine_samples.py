@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.analysis.machine_samples import add_machine_samples
+from jobmon_core.analysis.triage import add_machine_samples
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.node.hosts.model import HostJob, HostUsage, Process
 from jobmon_core.domain.node.telemetry.model import Sample

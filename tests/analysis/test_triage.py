@@ -6,7 +6,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from jobmon_core.analysis.triage import errors_of_steps
+import pytest
+
+from jobmon_core.analysis.triage import errors_of_steps, take_stacks
+from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt
@@ -17,7 +20,7 @@ from jobmon_core.domain.node.triage.stacks import NodeStacks, Stack
 from jobmon_core.domain.node.triage.state import Thresholds
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.observe.patterns.xids import xid_errors
-from jobmon_core.store.telemetry import HISTORY, LATEST
+from jobmon_core.store.telemetry import HISTORY, LATEST, TaskTelemetry
 from jobmon_core.system.json_codec import to_json
 from tests.support.followed_job import START_S, FollowedJob
 from tests.support.situations import gpu, sample, worker
@@ -192,3 +195,15 @@ def test_what_srun_printed_for_an_earlier_run_in_the_same_log_does_not_count(tmp
     assert sorted(errors_of_steps(job, Task(""))) == [2, 3]
     told = WatchedJob("slurm-12-x", 12, 0.0, logs=job.logs, earlier_logs={str(log): known})
     assert sorted(errors_of_steps(told, Task(""))) == [3]
+
+
+def test_a_folder_for_stacks_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "job").touch()  # a file in the place of the folder
+    with pytest.raises(StorageFailed, match="job"):
+        take_stacks(WatchedJob("a", 12, 100.0, backend="local"), Task(""), TaskTelemetry(tmp_path / "job"))
+
+
+def test_without_a_report_of_an_agent_the_processes_are_not_known(tmp_path: Path) -> None:
+    telemetry = TaskTelemetry(tmp_path / "new" / "job")
+    report = take_stacks(WatchedJob("a", 12, 100.0, backend="local"), Task(""), telemetry)
+    assert report.problems == ("its processes are not known: no agent has reported any",)

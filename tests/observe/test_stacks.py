@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.analysis.stacks import read_stacks
+from jobmon_core.analysis.triage import read_stacks
 from jobmon_core.domain.node.triage.stacks import command
 from jobmon_core.observe.stacks import take_stacks
 from jobmon_core.system.runner import Runner

@@ -164,7 +164,6 @@ def facts_of_end(
         state=end.state,
         outcome=end.outcome,
         exit_code=end.exit_code,
-        signal=end.signal,
         cause=cause,
         is_proved=bool(found and found.is_proved)
         or bool(stated and stated.is_certain and stated.id == cause),

@@ -1,4 +1,4 @@
-"""Does what a saved poll of a group decided: appends to the log, hands over messages, starts programs.
+"""Does what a saved poll of a group decided, and reads the latest figures of its GPUs.
 
 The lock of the group is held. If this process is killed, the next one does the rest: only a hold may be
 repeated, and the user's program is started at most once, perhaps not at all.
@@ -6,16 +6,21 @@ repeated, and the user's program is started at most once, perhaps not at all.
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon_core.analysis.job_logs import named_path
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.many.groups.digest import summary
+from jobmon_core.domain.many.groups.log_text import GpuFigures, figures_of_rows
 from jobmon_core.domain.many.groups.poll import to_append
+from jobmon_core.domain.node.telemetry.summary import all_gpus, gpu_summary, latest_reports
 from jobmon_core.store.home import HOME_VARIABLE
 from jobmon_core.system.environment import user_environment
 from jobmon_core.system.files import failure_reason, open_private, write_atomically
@@ -25,8 +30,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.many.groups.member_view import MemberView
     from jobmon_core.domain.many.groups.model import Group, GroupLog
+
+GPU_METRICS = "gpu_metrics.csv"
+_GIB = 2**30
+_TAIL_BYTES = 16 * 1024  # of the end of a file, which holds its last line
+_HEADER_BYTES = 4 * 1024
 
 
 def perform_saved(ctx: Context, group: Group, views: Mapping[str, MemberView]) -> Group:
@@ -98,3 +109,43 @@ def append_pending(log: GroupLog) -> int:
             return os.fstat(descriptor).st_size
     except OSError as error:
         raise StorageFailed(f"{path} cannot be written: {failure_reason(path, error)}") from error
+
+
+def gpu_figures(ctx: Context, job: WatchedJob) -> GpuFigures | None:
+    """Return the latest figures of the GPUs of a running job; None if nothing reports any."""
+    for task in job.tasks.values():
+        if found := _reported(ctx, job, task) or _written(job, task):
+            return found
+    return None
+
+
+def _reported(ctx: Context, job: WatchedJob, task: Task) -> GpuFigures | None:
+    telemetry = ctx.telemetry(job.id, task.key)
+    reports = latest_reports([telemetry.report(node) for node in telemetry.nodes()], ctx.clock.now())
+    summary = gpu_summary(reports)
+    if summary is None or summary.mean_percent is None:
+        return None
+    gpus = [each.gpu for each in all_gpus(reports)]
+    used = [gpu.memory for gpu in gpus if gpu.memory is not None]
+    total = [gpu.memory_total for gpu in gpus if gpu.memory_total is not None]
+    return GpuFigures(
+        summary.mean_percent, sum(used) / _GIB if used else None, sum(total) / _GIB if total else None
+    )
+
+
+def _written(job: WatchedJob, task: Task) -> GpuFigures | None:
+    """Return the figures in the last line of ``gpu_metrics.csv`` in the folder of outputs or of the job."""
+    output_dir = job.own_settings.output_dir
+    for folder in filter(None, (output_dir and named_path(job, task, output_dir), job.workdir)):
+        with suppress(OSError, csv.Error):  # most jobs write no such file, or have just started to
+            return figures_of_rows(_rows(Path(job.workdir) / folder / GPU_METRICS))
+    return None
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open("rb") as file:
+        header = file.read(_HEADER_BYTES).split(b"\n", 1)[0].decode("utf-8", "replace")
+        file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
+        tail = file.read(_TAIL_BYTES).decode("utf-8", "replace").splitlines()
+    names = next(csv.reader([header]), [])
+    return [dict(zip(names, row, strict=True)) for row in csv.reader(tail[1:]) if len(row) == len(names)]

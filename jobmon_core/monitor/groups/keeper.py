@@ -168,7 +168,7 @@ class GroupKeeper:
         running = {name: member.state_id for name, member in group.members.items() if not views[name].is_over}
 
         def read() -> dict[str, GpuFigures]:
-            from jobmon_core.monitor.groups.gpu_figures import gpu_figures  # only in a child
+            from jobmon_core.monitor.groups.actions import gpu_figures  # only in a child
 
             jobs = {name: self._job(state_id) for name, state_id in running.items() if state_id}
             found = {name: gpu_figures(self.ctx, job) for name, job in jobs.items() if job and job.is_running}

@@ -99,7 +99,6 @@ class EndFacts:
     state: JobState
     outcome: Outcome
     exit_code: int | None = None
-    signal: int | None = None
     cause: str = ""  # its id, see `Diagnosis.cause`
     is_proved: bool = False  # whether evidence proves the cause
     doubt: str = ""  # what speaks against a success; empty if nothing does

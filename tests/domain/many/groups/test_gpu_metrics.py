@@ -10,7 +10,7 @@ from jobmon_core.context import Context
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.many.groups.log_text import GpuFigures, figures_of_rows
-from jobmon_core.monitor.groups.gpu_figures import gpu_figures
+from jobmon_core.monitor.groups.actions import gpu_figures
 from jobmon_core.store.home import Home
 from tests.support.job_records import RUNNING
 
