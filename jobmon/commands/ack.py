@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import JOB_HELP, Errors, open_context, result_text
-from jobmon_core.app.alerts.mute import acknowledge
+from jobmon_core.app.messages.mute import acknowledge
 from jobmon_core.domain.humanize import count
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from jobmon.commands.common import JOB_HELP, open_context, period_s, print_json, result_text
 from jobmon.errors import UsageError, say
 from jobmon.views.model import clock
-from jobmon_core.app.alerts.mute import mute, muted, unmute
+from jobmon_core.app.messages.mute import mute, muted, unmute
 
 if TYPE_CHECKING:
-    from jobmon_core.app.alerts.mute import Muted
+    from jobmon_core.app.messages.mute import Muted
 
 DESCRIPTION = """\
 Send no messages about a job, about the jobs of a group, or about all jobs for a while. When the

@@ -13,10 +13,10 @@ from jobmon.views.progress import metrics_json
 from jobmon.views.restarts import lineage_rows, place_json
 from jobmon.views.running import launch_json
 from jobmon.views.telemetry.figures import live_json
-from jobmon_core.app.alerts.mute import job_alerts
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import current_status, lineages_of
 from jobmon_core.app.live.telemetry import task_agents, tasks_with_agents, with_step_usage
+from jobmon_core.app.messages.mute import job_alerts
 from jobmon_core.app.records.note import job_memory
 
 if TYPE_CHECKING:

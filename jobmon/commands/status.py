@@ -20,10 +20,10 @@ from jobmon.errors import UsageError, say
 from jobmon.views.delivery import alerts_json
 from jobmon.views.model import clock, status_json
 from jobmon.views.telemetry.figures import live_json
-from jobmon_core.app.alerts.mute import job_alerts, muted
 from jobmon_core.app.jobs.find import Selection, find_ref, no_record, select, unknown_refs
 from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.live.telemetry import tasks_with_agents
+from jobmon_core.app.messages.mute import job_alerts, muted
 from jobmon_core.app.messages.undelivered import undelivered_messages
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.lifecycle.health import Health

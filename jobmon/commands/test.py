@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import open_context, stdout_console
 from jobmon.errors import say
-from jobmon_core.app.channels.test_alerts import channels_under_test
+from jobmon_core.app.messages.try_channels import channels_under_test
 from jobmon_core.domain.channels import Level
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon.views.console import Console
-    from jobmon_core.app.channels.test_alerts import ChannelUnderTest
+    from jobmon_core.app.messages.try_channels import ChannelUnderTest
     from jobmon_core.context import Context
 
 _WIDTH = max(map(len, Level))

@@ -10,7 +10,7 @@ from jobmon_core.domain.humanize import count
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.app.alerts.mute import JobAlerts
+    from jobmon_core.app.messages.mute import JobAlerts
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.lifecycle.health import JobStatus
 

@@ -27,7 +27,7 @@ from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.progress.figures import done
 from jobmon_core.domain.many.patrol import OUTCOME, SeenJob
-from jobmon_core.domain.messages.levels import level_of
+from jobmon_core.domain.messages.progress_alerts import level_of
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
 from jobmon_core.domain.slurm.states import Outcome

@@ -120,7 +120,6 @@ def _may_be_restarted(job: WatchedJob) -> bool:
 
 
 def _with_final_messages(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob:
-    """Return an ended job, concluded, with its final messages in place of the waiting warnings."""
     from jobmon_core.domain.messages.job_ended import job_ended_messages  # not at the top: needed only once
     from jobmon_core.domain.messages.progress_alerts import without_waiting_alerts
 

@@ -116,7 +116,6 @@ class Agents:
         self._started = [each for each in self._started if each[0] != state_id]
 
     def _keep(self, job: WatchedJob, task: Task, settings: AgentSettings, log: Log) -> None:
-        """Keep an agent running beside a running task."""
         now_s, agent = self._deps.clock.now(), self._agent_of(job, task)
         if agent.record.attempts.run_s != run_of(task):  # a new run, e.g. after a requeue
             agent.end_now()
@@ -129,7 +128,6 @@ class Agents:
             _log_problem(agent, job, log)
 
     def _agent_of(self, job: WatchedJob, task: Task) -> TaskAgent:
-        """Return the agents of a task, also those that an earlier monitor started."""
         agents = self._agents.setdefault(job.id, {})
         if task.key not in agents:
             telemetry, nodes = self._deps.telemetry(job.id, task.key), node_names(task.nodes) or ("",)
@@ -212,7 +210,6 @@ class Agents:
         return Reports(since_s, max(hints, default=None), is_suspicious, self._due_s(job, agents, now_s))
 
     def _due_s(self, job: WatchedJob, agents: dict[str, TaskAgent], now_s: float) -> float:
-        """Return when an agent of a job must be started or stopped next."""
         starts = [
             agents[key].record.attempts.start_due_s()
             for key, task in job.tasks.items()
@@ -223,7 +220,6 @@ class Agents:
 
 
 def _log_problem(agent: TaskAgent, job: WatchedJob, log: Log) -> None:
-    """Write to the log why a task has no agent, unless the log says so already."""
     problem = agent.record.attempts.problem
     if problem != agent.logged:
         agent.logged = problem

@@ -80,7 +80,6 @@ def _channel_for(ctx: Context, config: Config, card: JobCard) -> CardChannel | N
 
 
 def _reports(ctx: Context, job: WatchedJob) -> Iterator[AgentReport]:
-    """Yield the latest report of each node of a job with a single task."""
     for key in job.tasks if len(job.tasks) == 1 else ():
         telemetry = ctx.telemetry(job.id, key)
         yield from (telemetry.report(node) for node in telemetry.nodes())

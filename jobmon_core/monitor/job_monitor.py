@@ -184,7 +184,6 @@ class JobMonitor:
         self.job = job
 
     def _log_changes(self, job: WatchedJob) -> None:
-        """Log the state changes, ends and outages that are new in ``job``."""
         for key, task in job.tasks.items():
             before = self.job.tasks.get(key)
             if before is None or before.raw_state != task.raw_state:
@@ -386,7 +385,6 @@ class JobMonitor:
         self._save(self.job)
 
     def _with(self, key: tuple[str, str], replacements: tuple[OutboxEntry, ...]) -> WatchedJob:
-        """Return the job with the entry ``key`` of its outbox replaced."""
         return replace(self.job, outbox=with_replacements(self.job.outbox, key, replacements))
 
 

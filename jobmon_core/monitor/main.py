@@ -17,7 +17,7 @@ from jobmon_core.domain.errors import AlreadyWatched, JobForgotten, JobmonError,
 from jobmon_core.lifecycle.adopt import JobOffers, adopt_job
 from jobmon_core.lifecycle.process_state import HandoverFailed, ProcessState, hand_over
 from jobmon_core.monitor.loop import CODE_REPLACED, MonitorLoop, internal_error_text
-from jobmon_core.monitor.messages.sender import MessageSender, keep_sending
+from jobmon_core.monitor.sender import MessageSender, keep_sending
 from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.store.owner import Owner
 from jobmon_core.system.clock import Clock, Wake
@@ -113,7 +113,6 @@ class MonitorProcess:
             self._guard(partial(self._process_state.release, state_id))
 
     def _poll_groups(self, own: tuple[str, ...]) -> None:
-        """Poll the groups of these jobs, if that is due."""
         self._groups_due_s = self._ctx.clock.now() + _GROUP_RETRY_S  # in case this fails
         self._groups_due_s = self._groups.run_due(own)
 
@@ -129,7 +128,6 @@ class MonitorProcess:
             return
 
     def _adopt_offered(self) -> bool:
-        """Adopt jobs that submissions with the same environment offer; return whether any was adopted."""
         if not self._process_state.max_monitors:  # a sentinel
             return False
         with suppress(StorageFailed):

@@ -1,8 +1,12 @@
-"""Sends the messages of an outbox: each attempt is saved before it is made, and its result after it."""
+"""Sends the messages of an outbox: each attempt is saved before it is made, and its result after it.
+
+Before its first attempt, mutes, quiet hours and limits may hold a message; see `domain.delivery.plan`.
+"""
 
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -18,7 +22,8 @@ from jobmon_core.domain.delivery.outbox import (
     route_to,
     unconfirmed_until_s,
 )
-from jobmon_core.domain.delivery.reminders import reminder, takeover
+from jobmon_core.domain.delivery.plan import Situation, targets_of
+from jobmon_core.domain.delivery.reminders import after_ack, reminder, takeover
 from jobmon_core.domain.delivery.send_queue import DIGEST_TIMEOUT_S, Turn
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.store.channels import SendQueues
@@ -33,11 +38,15 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import Message
     from jobmon_core.domain.delivery.routing import ConfiguredChannel
     from jobmon_core.domain.delivery.send_queue import Entry as QueueEntry
-    from jobmon_core.monitor.messages.gate import AlertGate
     from jobmon_core.store.channels import DeadChannels
     from jobmon_core.system.clock import Clock
 
     Save = Callable[[OutboxEntry], None]
+    from collections.abc import Callable
+
+    from jobmon_core.domain.delivery.alert_settings import AlertSettings
+    from jobmon_core.domain.delivery.outbox import OutboxEntry
+    from jobmon_core.store.messages.alerts import AlertFiles
 
 _ATTEMPT_TIMEOUT_S = 60.0
 _CONFIG_RECHECK_S, _CONFIG_DEADLINE_S = 30.0, 86_400.0
@@ -56,7 +65,6 @@ class Outbox:
     check_owner: Callable[[], None] = lambda: None  # raises an exception if others may send these messages
 
     def _groups(self, message: Message, config: Config) -> tuple[str, ...]:
-        """Return the groups that a message is about, if a route asks for them."""
         is_needed = self.gate and any(rule.groups for rule in config.routes)
         return self.gate.groups(message) if self.gate and is_needed else ()
 
@@ -104,7 +112,6 @@ class Outbox:
     def _run_program(
         self, program: ConfiguredChannel, entry: OutboxEntry, save: Save
     ) -> tuple[OutboxEntry, ...]:
-        """Run a program of the user; once it got a change of state, no entry for that remains."""
         entry = self._deliver_to(
             program, replace(entry, message=replace(entry.message, digestible=False)), save, 0
         )
@@ -113,7 +120,6 @@ class Outbox:
     def _with_takeover(
         self, entry: OutboxEntry, routed: tuple[ConfiguredChannel, ...], config: Config
     ) -> tuple[OutboxEntry, ...]:
-        """Return the entry; if it was given up, also an entry for another channel, if one can take over."""
         if not entry.given_up or entry.message.changes:  # a change of state is for a program alone
             return (entry,)
         is_dead = self.dead_channels.why
@@ -161,7 +167,6 @@ class Outbox:
     def _request_turn(
         self, queues: SendQueues, fingerprint: str, entry: OutboxEntry, save: Save, digest_from: int
     ) -> Turn:
-        """Request a turn; while the message waits, offer it to the digests of other monitors."""
         now_s = self.clock.now()
         if (again_s := unconfirmed_until_s(entry, now_s)) is not None:
             return Turn(entry, again_s)
@@ -212,7 +217,6 @@ def new_outbox(
     ``check_owner`` is called before each attempt, and prevents it by an exception. ``state_id`` is the state
     id of the job that the messages are about; empty for messages of no single job.
     """
-    from jobmon_core.monitor.messages.gate import AlertGate
 
     def send(channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
         return channel.channel.deliver(entry).receipt
@@ -267,3 +271,42 @@ def reopen(entry: OutboxEntry, config: Config, dead: DeadChannels) -> OutboxEntr
     if not channels or (is_unchanged and not works_again):
         return entry
     return reopened(entry)
+
+
+@dataclass(frozen=True, slots=True)
+class AlertGate:
+    """Decides about the messages of one job, or about messages of no single job."""
+
+    files: AlertFiles
+    state_id: str = ""  # of the job; empty: the messages are about no single job
+    groups: Callable[[Message], tuple[str, ...]] = lambda _message: ()  # those that a message is about
+
+    def admit(
+        self, entry: OutboxEntry, channel: ConfiguredChannel, settings: AlertSettings, now_s: float
+    ) -> OutboxEntry:
+        """Return the entry of a message that nobody sent yet.
+
+        It is to be sent, held, or closed: a digest lists it, or it is a reminder that was acknowledged.
+        """
+        user, message = self.files.user(), entry.message
+        if entry.reminders:
+            entry = after_ack(entry, user.acks.get(self.state_id), now_s)
+            if not entry.is_open or entry.next_try_s > now_s:
+                return entry
+        muted_until_s = None
+        if user.mutes:
+            targets = targets_of(self.state_id, self.groups(message), message.kind)
+            muted_until_s = user.muted_until_s(targets, now_s)
+        fingerprint = channel.channel.fingerprint
+        is_limited = muted_until_s is not None or settings.limits_messages
+        if not (is_limited or self.files.has_history(fingerprint)):
+            return replace(entry, held="", held_until_s=None)
+        local = time.localtime(now_s)
+        situation = Situation(
+            level=message.level,
+            subject=f"{self.state_id} {message.ref} {message.kind}",
+            now_s=now_s,
+            minute=60 * local.tm_hour + local.tm_min,
+            muted_until_s=muted_until_s,
+        )
+        return self.files.admit(fingerprint, entry, situation, settings)

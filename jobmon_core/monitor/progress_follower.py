@@ -97,7 +97,6 @@ class ProgressFollower:
         self._urgent.add(state_id)
 
     def _read_if_due(self, job: WatchedJob, log: Callable[[str], None]) -> None:
-        """If the logs of this job are due, read them, and those of all other jobs that are due."""
         now_s = self._clock.now()
         if self._rechecks.get(job.id, float("inf")) <= now_s:
             self._read_logs((job,), log)

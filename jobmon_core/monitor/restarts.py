@@ -1,4 +1,4 @@
-"""Restarts, for the monitor of a job: decide after its end, and have the next attempt submitted.
+"""Restarts, for the monitor of a job: decide after its end, submit the next attempt, end one that stalls.
 
 The decision is saved in the lineage before the job's state has it, and is never made twice. Another program
 submits the attempt (`jobmon_core.app.restarts`): it holds the lineage's lock, and outlives this monitor.
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, SubmissionResult, Verdict
-from jobmon_core.domain.logs.progress.events.event import EventKind
+from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED, EventKind
+from jobmon_core.domain.logs.progress.events.ongoing import ongoing_events
 from jobmon_core.domain.messages.restart import began_anew, not_restarted
 from jobmon_core.system.environment import own_secrets
 from jobmon_core.system.helper import Helper, HelperFailed
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.model import WatchedJob
 
     Log = Callable[[str], None]
+    from jobmon_core.domain.logs.progress.events.event import Event
 
 _DECISION_TIMEOUT_S = 120.0  # it reads the log and verifies checkpoints
 _DECISION_TRIES = 2
@@ -91,7 +93,6 @@ def decide_restart(
 def _decided(
     ctx: Context, job: WatchedJob, decide: Callable[[Context, WatchedJob, Lineage], Decision]
 ) -> Decision:
-    """Decide, or return what was decided before; runs in the helper."""
     place = _place(job)
     try:
         lineage = ctx.lineages.load(place.lineage)
@@ -168,7 +169,6 @@ def with_late_warning(ctx: Context, job: WatchedJob) -> WatchedJob:
 
 
 def _submitted(ctx: Context, place: AttemptPlace, number: int, now_s: float) -> SubmissionResult:
-    """Run the program that submits the attempt; return its answer."""
     argv = [sys.executable, "-P", "-m", _MODULE, str(ctx.home.root), place.lineage, str(number)]
     # the attempt's monitor needs the secrets; with LC_CTYPE, one that the user set is passed on to the job
     variables = {**own_secrets(os.environ), "LC_CTYPE": "C"}
@@ -187,3 +187,32 @@ def _place(job: WatchedJob) -> AttemptPlace:
     if job.attempt is None:
         raise ValueError(f"job {job.ref} is part of no lineage")
     return job.attempt
+
+
+def stop_if_stalled(
+    ctx: Context,
+    log: Callable[[str], None],
+    job: WatchedJob,
+    events: tuple[Event, ...],
+    save: Callable[[WatchedJob], None],
+) -> None:
+    """Cancel an attempt whose latest events say that its stall counts as a failure.
+
+    That is noted in the job's state first; else its end would be a cancellation by somebody, after which no
+    attempt follows. If the job cannot be cancelled, the note is removed, and the next look tries again.
+    """
+    place, task = job.attempt, next(iter(job.tasks), "")
+    if place is None or all(event.subject != STALL_CANCELLED for event in ongoing_events(events, task)):
+        return
+    try:
+        lineage = ctx.lineages.load(place.lineage)
+        if lineage.settings.stall_limit_s is None or lineage.is_held or lineage.ended_why:
+            return
+        save(replace(job, alerted=tuple(dict.fromkeys((*job.alerted, STALL_CANCELLED)))))
+        control = ctx.job_control(job.backend, job.other_cluster)
+        error = control.cancel([job.ref])
+    except JobmonError as failed:
+        error = str(failed)
+    if error:
+        save(replace(job, alerted=tuple(each for each in job.alerted if each != STALL_CANCELLED)))
+    log(f"{job.job_id}: it has stalled for too long: {error or 'cancelled, as the user ordered'}")

@@ -124,7 +124,7 @@ class MonitorFactory:
         return JobMonitor(job, deps)
 
     def _stop_if_stalled(self, log: Log, job: WatchedJob, events: Events, save: Save) -> None:
-        from jobmon_core.monitor.stop_stalled import stop_if_stalled  # only for jobs whose user orders it
+        from jobmon_core.monitor.restarts import stop_if_stalled  # only for jobs whose user orders it
 
         stop_if_stalled(self._ctx, log, job, events, save)
 

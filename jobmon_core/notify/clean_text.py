@@ -53,7 +53,6 @@ def one_line(text: str) -> str:
 
 
 def _last_state(line: str) -> str:
-    """Return the last visible state of a line that a progress bar rewrote with carriage returns."""
     return next((state for state in reversed(line.split("\r")) if not state.isspace() and state), "")
 
 

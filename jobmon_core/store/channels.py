@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
-from jobmon_core.domain.delivery import card_budget, send_queue
-from jobmon_core.domain.delivery.card_budget import CardBudget, CardTurn
+from jobmon_core.domain.delivery import card, send_queue
+from jobmon_core.domain.delivery.card import CardBudget, CardTurn
 from jobmon_core.domain.delivery.outbox import lose_track
 from jobmon_core.domain.delivery.send_queue import SendQueue, Turn
 from jobmon_core.domain.errors import StorageFailed
@@ -18,11 +19,14 @@ from jobmon_core.system.files import failure_reason, write_atomically
 from jobmon_core.system.lock import has_locks, lock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from jobmon_core.domain.channels import Receipt
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.domain.delivery.send_queue import Entry
+
+T = TypeVar("T")
 
 _MAX_BYTES = 16 * 1024 * 1024
 _STORAGE_RETRY_S = 600.0
@@ -60,18 +64,13 @@ class SendQueues:
 
     def add_offer(self, fingerprint: str, outgoing: OutboxEntry) -> None:
         """Offer a waiting message, whose ``offered_s`` is saved, to digests of other monitors."""
-        file = self._file(fingerprint)
-        with suppress(StorageFailed), lock(file.lock_path):
-            file.write(send_queue.add_offer(file.read(), outgoing))
+        self._changed(fingerprint, lambda queue: (send_queue.add_offer(queue, outgoing), None), None)
 
     def withdraw_offer(self, fingerprint: str, outgoing: OutboxEntry) -> OutboxEntry:
         """Withdraw the offer of a message; return its entry, marked as a repeat if a digest may have it."""
-        file = self._file(fingerprint)
-        with suppress(StorageFailed), lock(file.lock_path):
-            queue, withdrawn = send_queue.withdraw_offer(file.read(), outgoing)
-            file.write(queue)  # if this fails, another monitor may still take the offer
-            return withdrawn
-        return lose_track(outgoing)
+        # if the queue cannot be written, another monitor may still take the offer
+        withdraw = partial(send_queue.withdraw_offer, outgoing=outgoing)
+        return self._changed(fingerprint, withdraw, lose_track(outgoing))
 
     def take_offers(
         self, fingerprint: str, outgoing: OutboxEntry, began_s: float, digest_from: int
@@ -80,12 +79,8 @@ class SendQueues:
 
         ``outgoing`` is its outbox entry before the attempt that began at ``began_s`` (Unix seconds).
         """
-        file = self._file(fingerprint)
-        with suppress(StorageFailed), lock(file.lock_path):
-            queue, taken = send_queue.take_offers(file.read(), outgoing, began_s, digest_from)
-            file.write(queue)
-            return taken
-        return ()
+        take = partial(send_queue.take_offers, outgoing=outgoing, began_s=began_s, digest_from=digest_from)
+        return self._changed(fingerprint, take, ())
 
     def record_result(
         self,
@@ -98,12 +93,25 @@ class SendQueues:
         digest_from: int = 0,
     ) -> None:
         """Record the result of an attempt to send; ``outgoing`` is the outbox entry after the attempt."""
+
+        def record(queue: SendQueue) -> tuple[SendQueue, None]:
+            after = send_queue.record_result(
+                queue, outgoing, receipt, now_s, began_s=began_s, digest_from=digest_from
+            )
+            return after, None
+
+        self._changed(fingerprint, record, None)
+
+    def _changed(
+        self, fingerprint: str, change: Callable[[SendQueue], tuple[SendQueue, T]], otherwise: T
+    ) -> T:
+        """Change a queue under its lock; return the result of that, ``otherwise`` if the disk fails."""
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
-            changed = send_queue.record_result(
-                file.read(), outgoing, receipt, now_s, began_s=began_s, digest_from=digest_from
-            )
-            file.write(changed)
+            queue, result = change(file.read())
+            file.write(queue)
+            return result
+        return otherwise
 
     def request_card_turn(
         self, fingerprint: str, state_id: str, now_s: float, *, is_posted: bool, is_pending: bool
@@ -113,7 +121,7 @@ class SendQueues:
         with suppress(StorageFailed), lock(file.lock_path):
             if (busy_until_s := file.read().busy_until_s(now_s)) is not None:
                 return CardTurn(busy_until_s)
-            budget, turn = card_budget.request_card_turn(
+            budget, turn = card.request_card_turn(
                 budget_file.read(), state_id, now_s, is_posted=is_posted, is_pending=is_pending
             )
             budget_file.write(budget)
@@ -126,9 +134,7 @@ class SendQueues:
         """Record the result of an attempt to post or edit a card; ``is_closed``: no other follows."""
         file = self._budget_file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
-            file.write(
-                card_budget.record_card_result(file.read(), state_id, receipt, now_s, is_closed=is_closed)
-            )
+            file.write(card.record_card_result(file.read(), state_id, receipt, now_s, is_closed=is_closed))
 
     def _file(self, fingerprint: str) -> JsonFile[SendQueue]:
         # one queue per host, because locks may not work between hosts

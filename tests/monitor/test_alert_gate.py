@@ -18,8 +18,7 @@ from jobmon_core.domain.delivery.routing import ConfiguredChannel, RouteRule
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.monitor.messages.gate import AlertGate
-from jobmon_core.monitor.outbox import Outbox
+from jobmon_core.monitor.outbox import AlertGate, Outbox
 from jobmon_core.store.channels import DeadChannels
 from jobmon_core.store.messages.alerts import AlertFiles
 from tests.support.clock import FakeClock

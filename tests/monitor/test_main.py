@@ -21,7 +21,7 @@ from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.lifecycle import process_state
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.monitor.main import run
-from jobmon_core.monitor.messages.sender import MESSAGES, MessageSender
+from jobmon_core.monitor.sender import MESSAGES, MessageSender
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import acquire_job
 from jobmon_core.system.clock import Wake

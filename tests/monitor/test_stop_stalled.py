@@ -13,7 +13,7 @@ from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings, Resta
 from jobmon_core.domain.job.restart.model import Lineage
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED, Event, EventKind
-from jobmon_core.monitor.stop_stalled import stop_if_stalled
+from jobmon_core.monitor.restarts import stop_if_stalled
 from jobmon_core.store.home import Home
 from tests.support.job_records import RUNNING, job_of
 

@@ -1,1 +1,1 @@
-"""Use cases about the messages that belong to no single job."""
+"""Use cases about messages: send, mute, send again, and try the channels."""

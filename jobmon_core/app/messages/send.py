@@ -7,13 +7,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.delivery.outbox import Field
-from jobmon_core.domain.delivery.stored_message import StoredMessage
+from jobmon_core.domain.delivery.outbox import Field, StoredMessage
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.domain.messages.notice import notice
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.lifecycle.daemonize import detach
-from jobmon_core.monitor.messages.sender import MESSAGES, MessageSender, keep_sending
+from jobmon_core.monitor.sender import MESSAGES, MessageSender, keep_sending
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context

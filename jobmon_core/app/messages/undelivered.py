@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.delivery.stored_message import StoredMessage
+from jobmon_core.domain.delivery.outbox import StoredMessage
 from jobmon_core.monitor.outbox import reopen_all
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.autostart import Autostart
     from jobmon_core.context import Context
-    from jobmon_core.domain.delivery.stored_message import StoredMessage
+    from jobmon_core.domain.delivery.outbox import StoredMessage
 
 
 _NONE = Memory()

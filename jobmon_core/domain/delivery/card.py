@@ -1,14 +1,16 @@
 """What jobmon remembers of a job's card: one silent message per job that is edited as the job goes on.
 
 A card is expendable, unlike a message of the outbox: it is posted and edited when nothing else is to be sent,
-and dropped when the channel refuses it. Times are Unix seconds.
+and dropped when the channel refuses it. All monitors of a host share the budget of a channel: Discord accepts
+about 30 messages a minute, and fewer edits of messages older than an hour. At most ten cards, each looked at
+once a minute at the earliest, leave most of that to messages. Times are Unix seconds.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from jobmon_core.domain.channels import Receipt, Tone
 from jobmon_core.domain.delivery.outbox import Field
@@ -74,3 +76,63 @@ class CardChannel(Protocol):
 
     def edit_card(self, message_id: str, card: Card, at_s: float) -> Receipt:
         """Make one attempt to replace the content of a posted card by that of ``at_s`` (Unix seconds)."""
+
+
+MAX_CARDS = 10  # of jobs that have not ended
+_MAX_PENDING = 5  # a pending job gets a card only while fewer cards than this exist
+_SPACING_S = 5.0  # between two requests
+_AFTER_FAILURE_S = 60.0  # no card is posted or edited for at least so long: each attempt delays its monitor
+_KEPT_S = 3600.0  # a card that is not edited for so long loses its place: its monitor may have died
+_MAX_WAIT_S = 2 * 86_400.0  # a later time was written under a wrong clock
+
+
+class CardTurn(NamedTuple):
+    """Whether a card may be posted or edited now."""
+
+    again_s: float | None = None  # when to ask again (Unix seconds); None: now
+    is_full: bool = False  # other jobs have all the cards that this job could get
+
+
+@dataclass(frozen=True, slots=True)
+class CardBudget:
+    """The cards in one channel; times are Unix seconds."""
+
+    next_s: float = 0.0  # no card is posted or edited before
+    kept_until_s: dict[str, float] = field(default_factory=dict)  # by state id: how long it keeps its place
+
+    def current(self, now_s: float) -> CardBudget:
+        """Return the budget without what is out of date."""
+        kept = {
+            state_id: until_s
+            for state_id, until_s in self.kept_until_s.items()
+            if now_s < until_s < now_s + _MAX_WAIT_S
+        }
+        return CardBudget(self.next_s if self.next_s < now_s + _MAX_WAIT_S else 0.0, kept)
+
+
+def request_card_turn(
+    budget: CardBudget, state_id: str, now_s: float, *, is_posted: bool, is_pending: bool
+) -> tuple[CardBudget, CardTurn]:
+    """Return the budget with the card of the job in it, and whether to post or edit it now."""
+    budget = budget.current(now_s)
+    others = len(budget.kept_until_s.keys() - {state_id})
+    if not is_posted and others >= (_MAX_PENDING if is_pending else MAX_CARDS):
+        return budget, CardTurn(now_s + _KEPT_S, is_full=True)
+    if now_s < budget.next_s:
+        return budget, CardTurn(budget.next_s)
+    kept = {**budget.kept_until_s, state_id: now_s + _KEPT_S}
+    return CardBudget(now_s + _SPACING_S, kept), CardTurn()
+
+
+def record_card_result(
+    budget: CardBudget, state_id: str, receipt: Receipt, now_s: float, *, is_closed: bool
+) -> CardBudget:
+    """Return the budget after an attempt to post or edit; ``is_closed``: no other follows for this job."""
+    budget = budget.current(now_s)
+    if is_closed:
+        kept = {key: until_s for key, until_s in budget.kept_until_s.items() if key != state_id}
+        budget = replace(budget, kept_until_s=kept)
+    if receipt.is_delivered:
+        return budget
+    wait_s = max(_AFTER_FAILURE_S, receipt.retry_after_s or 0.0)
+    return replace(budget, next_s=max(budget.next_s, now_s + wait_s))

@@ -245,7 +245,6 @@ def record_result(
 def _count_ends(
     queue: SendQueue, outgoing: OutboxEntry, ends: int, now_s: float, digest_from: int
 ) -> SendQueue:
-    """Return the queue after an attempt with a number of ends; it pauses if a digest is called for."""
     if not outgoing.message.digestible or not digest_from:
         return queue
     route = outgoing.message.route.value

@@ -153,7 +153,6 @@ def _problems(progress: JobProgress, task: Task, now_s: float, prefix: str = "")
 
 
 def _launch(followed: FollowedTask) -> Iterator[str]:
-    """Yield a line once the launch of a task has passed its checks."""
     if followed.launch and followed.launch.verdict is Severity.INFO:
         yield launched_text(followed.launch.items)
 
@@ -167,7 +166,6 @@ def _progress_lines(progress: Progress | None) -> Iterator[str]:
 
 
 def _bar(fraction: float) -> str:
-    """Return a bar that is full only if all is done."""
     full = int(_BAR_WIDTH * fraction)
     return _FULL * full + _EMPTY * (_BAR_WIDTH - full)
 

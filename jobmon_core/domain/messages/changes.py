@@ -59,7 +59,6 @@ def _change_message(job: WatchedJob, changed: list[tuple[Task | None, Task]], no
 
 
 def _start_messages(job: WatchedJob, now_s: float) -> Iterator[Message]:
-    """Yield a message about each start of a task, once; of an array, about its first start only."""
     for task in job.tasks.values():
         key = "" if job.is_array else task.key
         message_id = f"{ref_of(job.job_id, key)}/{STARTED}-{0 if job.is_array else task.restarts}"

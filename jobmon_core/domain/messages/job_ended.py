@@ -97,13 +97,11 @@ def _task_message(job: WatchedJob, task: Task, end: End, doubtful_route: Route, 
 
 
 def _route_and_tone(outcome: Outcome, doubtful_route: Route | None) -> tuple[Route, Tone]:
-    """Return where to send a message, and its tone; ``doubtful_route`` is for a doubtful success only."""
     style = _STYLES[outcome]
     return (doubtful_route, Tone.ATTENTION) if doubtful_route else (style.route, style.tone)
 
 
 def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> Message:
-    """Return the message with the diagnosis of one task; its job id replaces JOBID in the advice."""
     diagnosis = task.diagnosis
     if diagnosis is None:
         return message
@@ -274,7 +272,6 @@ def _digest(job: WatchedJob, ended: list[_EndedTask], doubtful_route: Route, now
 
 
 def _group_lines(groups: list[CauseGroup], noun: str) -> Iterator[str]:
-    """Yield one line for each of the first groups, with the indices of its tasks."""
     for group in groups[:_MAX_GROUPS]:
         listed = group.indices
         if len(listed) > _MAX_INDICES_CHARS:

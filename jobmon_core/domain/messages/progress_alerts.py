@@ -11,7 +11,6 @@ from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.logs.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import ends
-from jobmon_core.domain.messages.levels import level_of
 from jobmon_core.domain.messages.parts import job_title, where_fields, with_own_cancel_command
 from jobmon_core.domain.slurm.job_ids import ref_of
 
@@ -143,7 +142,6 @@ def without_waiting_alerts(job: WatchedJob) -> WatchedJob:
 
 
 def _unsent_error(job: WatchedJob, event: Event) -> tuple[OutboxEntry, ...]:
-    """Return the outbox entries about the error that a recovery ends; none if they may not be removed."""
     if event.ended is not EventKind.ERROR:
         return ()
     start = f"{ref_of(job.job_id, event.task)}{_SUBJECT}{EventKind.ERROR}-"
@@ -156,7 +154,6 @@ def _unsent_error(job: WatchedJob, event: Event) -> tuple[OutboxEntry, ...]:
 
 
 def _ends(event: Event, warning: Event) -> bool:
-    """Whether an event is a recovery from this warning."""
     return event.task == warning.task and ends(event, warning)
 
 
@@ -189,3 +186,41 @@ def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_la
         created_s=int(now_s),
         stated_level=level,
     )
+
+
+_LEVELS = {
+    EventKind.LAUNCH_FAILED: Level.CRITICAL,
+    EventKind.LATE_WRITER: Level.CRITICAL,
+    EventKind.LAUNCHED: Level.INFO,
+    EventKind.RESUMED: Level.INFO,
+    EventKind.CHECKPOINT: Level.INFO,
+    EventKind.RESTARTED: Level.INFO,
+    EventKind.RECOVERED: Level.INFO,
+    EventKind.MILESTONE: Level.PROGRESS,
+}
+# the verdicts of agents that report a crash, no memory or no room; the job may survive the other ones
+_CRITICAL_VERDICTS = (
+    "dead-worker",
+    "oom-kill",
+    "disk-full",
+    "gpu-lost",
+    "gpu-error",
+    "gpu-memory-error",
+)
+_DISK_FULL = "disk_full"  # how the ids of the patterns for it begin
+
+
+def level_of(event: Event) -> Level:
+    """Return the level of an event: `Level.WARNING` unless it is known to be more or less urgent.
+
+    Stalls, slowdowns, idle GPUs and high memory are warnings, whatever they cost: the job may go on.
+    """
+    if event.kind is EventKind.TROUBLE:
+        is_critical = event.is_critical and event.subject in _CRITICAL_VERDICTS
+    elif event.kind is EventKind.ERROR:
+        is_critical = event.is_critical or event.subject.startswith(_DISK_FULL)
+    elif event.kind is EventKind.NOT_RESUMED:
+        is_critical = event.is_critical
+    else:
+        return _LEVELS.get(event.kind, Level.WARNING)
+    return Level.CRITICAL if is_critical else Level.WARNING

@@ -166,6 +166,5 @@ def _outage_id(job: WatchedJob, since_s: float) -> str:
 
 
 def _fields(host: str, times_s: dict[str, float | None]) -> tuple[Field, ...]:
-    """Return fields for the host that queried the scheduler, and for each named time that is known."""
     times = [Field(name, at_s=int(time_s)) for name, time_s in times_s.items() if time_s is not None]
     return (Field("Queried from", host), *times)

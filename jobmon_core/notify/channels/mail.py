@@ -275,7 +275,6 @@ class _Conversation:
             raise _Rejected(outcome, f"login: {_reply_text(error.smtp_code, error.smtp_error)}") from None
 
     def _send_text(self, smtp: smtplib.SMTP, mail: bytes) -> None:
-        """Send the text; an SMTPDataError of smtplib means that the server refused it before it was sent."""
         import smtplib
 
         try:
@@ -302,7 +301,6 @@ class _Conversation:
 
 
 def _check(answer: tuple[int, bytes], permanent: DeliveryOutcome) -> None:
-    """Raise _Rejected unless the answer is positive; ``permanent`` is the outcome of a permanent error."""
     code, text = answer
     if not 200 <= code < 300:  # noqa: PLR2004 - the classes of SMTP's codes
         raise _Rejected(permanent if code >= _PERMANENT else LATER, _reply_text(code, text))

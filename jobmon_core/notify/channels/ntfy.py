@@ -90,7 +90,6 @@ def payload(entry: OutboxEntry, details: Details) -> dict[str, Any]:
 
 
 def _read_error(response: HttpResponse) -> ServiceError:
-    """Read an error, e.g. ``{"code": 42901, "http": 429, "error": "limit reached: too many requests"}``."""
     error = json_object(response).get("error")
     return ServiceError(str(error) if error else response.body.decode(errors="replace"))
 

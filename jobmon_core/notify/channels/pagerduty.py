@@ -121,7 +121,6 @@ def dedup_key(message: Message) -> str:
 
 
 def _read_error(response: HttpResponse) -> ServiceError:
-    """Read an error, e.g. ``{"status": "invalid event", "errors": ["Length of 'routing_key' is ..."]}``."""
     data = json_object(response)
     errors = data.get("errors")
     words = [str(data.get("message") or ""), *map(str, errors if isinstance(errors, list) else ())]

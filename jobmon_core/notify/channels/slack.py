@@ -144,7 +144,6 @@ def _escaped_size(text: str) -> int:
 
 
 def _read_error(response: HttpResponse) -> ServiceError:
-    """Read the word in the body of an error, e.g. ``channel_is_archived``."""
     text = response.body.decode(errors="replace")
     words = set(re.findall(r"[a-z_]{4,40}", text[:200]))
     if words & _DEAD_WORDS:

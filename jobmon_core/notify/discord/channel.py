@@ -130,13 +130,11 @@ def form_body(payload: dict[str, Any], file: AttachedFile) -> tuple[bytes, str]:
 
 
 def _message_id(result: SendResult) -> str:
-    """Return the id of the message in a response; empty if there is none."""
     message_id = _answer(result).get("id")
     return message_id if isinstance(message_id, str) and _MESSAGE_ID.fullmatch(message_id) else ""
 
 
 def _answer(result: SendResult) -> dict[str, object]:
-    """Return the JSON object that Discord answered; empty after any other result."""
     from jobmon_core.notify.http_channel import json_object
     from jobmon_core.system.http import HttpResponse
 

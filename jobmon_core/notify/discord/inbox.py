@@ -122,7 +122,6 @@ class Inbox:
         return Webhook(origin, str(number), secrets.token_urlsafe(51))
 
     def _route(self, path: str) -> Route | None:
-        """Return the route of a request's path; None for an unknown webhook."""
         try:
             requested = Webhook.parse(f"http://{_HOST}{path}")
         except ValueError:

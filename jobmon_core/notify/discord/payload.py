@@ -199,7 +199,6 @@ def _next_steps(message: Message, text_limits: _TextLimits) -> list[str]:
 
 
 def _labelled(*texts: tuple[str, str]) -> list[str]:
-    """Return each (label, text) as one string, without those whose text is empty."""
     return [label + text for label, text in texts if text]
 
 
@@ -229,7 +228,6 @@ def _field(item: Field, limit: int, time_style: str = _DATE_AND_TIME) -> dict[st
 
 
 def _one_line(text: str, limit: int) -> str:
-    """Return ``text`` escaped and on one line; a dash if nothing is visible."""
     return prose(one_line(text), limit) or EMPTY
 
 
@@ -300,5 +298,4 @@ def _without_fences(text: str) -> str:
 
 
 def _fit(text: str, limit: int, escape_text: Callable[[str], str]) -> str:
-    """Return as much of ``text`` as fits after escaping; shortening afterwards could split an escape."""
     return escape_text(fit(text, limit, lambda part: len(escape_text(part))))

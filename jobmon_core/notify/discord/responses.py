@@ -168,5 +168,4 @@ def flatten(errors: object, path: str = "", depth: int = 0) -> list[str]:
 
 
 def _shorten(text: str) -> str:
-    """Return ``text`` on one line, shortened, with tokens hidden."""
     return cut_middle(one_line(text), _MAX_QUOTE)

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.delivery.stored_message import StoredMessage
+from jobmon_core.domain.delivery.outbox import StoredMessage
 from jobmon_core.store.home import file_name
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.json_file import encoded

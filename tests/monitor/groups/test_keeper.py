@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.context import Context
-from jobmon_core.domain.delivery.stored_message import StoredMessage
+from jobmon_core.domain.delivery.outbox import StoredMessage
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.many.groups.model import Group, GroupSettings, Member, MemberMessages
 from jobmon_core.monitor.groups import actions

@@ -85,7 +85,6 @@ def acknowledge(ctx: Context, argument: str) -> tuple[str, int]:
 
 
 def _change(ctx: Context, change: Callable[[MutesAndAcks], MutesAndAcks]) -> None:
-    """Change what the user muted and acknowledged, without the mutes that are over."""
     now_s = ctx.clock.now()
     ctx.alerts.change_user(lambda user: change(user.current(now_s)))
 
@@ -125,4 +124,6 @@ def _subject(ctx: Context, target: str) -> str:
         return name_of(ctx.store.load(state_id))
     except StateUnreadable:
         is_there = ctx.store.path(state_id).exists()
-        return f"{state_id}, whose state file cannot be read" if is_there else f"the forgotten job {state_id}"
+        if is_there:
+            return f"{state_id}, whose state file cannot be read"
+        return f"the forgotten job {state_id}"

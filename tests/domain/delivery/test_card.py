@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from jobmon_core.domain.channels import DeliveryOutcome, Receipt
-from jobmon_core.domain.delivery.card_budget import (
+from jobmon_core.domain.delivery.card import (
     CardBudget,
     CardTurn,
     record_card_result,

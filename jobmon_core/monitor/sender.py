@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.delivery.outbox import delivery_status
-from jobmon_core.domain.delivery.stored_message import KEPT_S, StoredMessage
+from jobmon_core.domain.delivery.outbox import KEPT_S, StoredMessage, delivery_status
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
 from jobmon_core.store.owner import acquire_job
 from jobmon_core.system.clock import Wake

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jobmon_core.app.alerts.mute import mute, muted
+from jobmon_core.app.messages.mute import mute, muted
 from jobmon_core.context import Context
 from jobmon_core.store.home import Home
 from tests.support.clock import FakeClock

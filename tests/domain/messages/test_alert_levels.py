@@ -8,8 +8,7 @@ from jobmon_core.domain.channels import Level, Route, Tone
 from jobmon_core.domain.delivery.outbox import Message
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.logs.progress.events.event import WARNINGS, Event, EventKind
-from jobmon_core.domain.messages.levels import level_of
-from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
+from jobmon_core.domain.messages.progress_alerts import level_of, with_progress_alerts
 from jobmon_core.system.json_codec import from_json, to_json
 
 

@@ -1,1 +1,0 @@
-"""Use cases about alerts: mute, acknowledge, and send again what was given up."""

@@ -1,1 +1,0 @@
-"""Set up channels and test them."""

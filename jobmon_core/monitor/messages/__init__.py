@@ -1,1 +1,0 @@
-"""Sending the messages that belong to no single job, and deciding when any message is sent."""
