@@ -23,6 +23,7 @@ from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S, Policy
 from jobmon_core.domain.messages.card_schedule import card_due_s, settle_card
 from jobmon_core.domain.messages.job_stuck import stuck_alerts
+from jobmon_core.domain.messages.parts import with_message
 from jobmon_core.domain.messages.scheduler_outage import outage_is_due, recovery_is_due
 from jobmon_core.domain.slurm.states import Outcome, Phase
 
@@ -220,12 +221,16 @@ def _conclude_tasks(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob
         for key, task in job.tasks.items()
         if task.end is None and (end := conclude(task, policy, now_s)) is not None
     }
-    return replace(job, tasks={**job.tasks, **ended}) if ended else job
+    if ended:
+        return replace(job, tasks={**job.tasks, **ended})
+    return job
 
 
 def _explained(job: WatchedJob, end: End) -> End:
     """Return the end; if no source could ever show an outcome, it says why."""
-    return replace(end, why=job.unprovable_why) if end.source is Source.NONE and job.unprovable_why else end
+    if end.source is Source.NONE and job.unprovable_why:
+        return replace(end, why=job.unprovable_why)
+    return end
 
 
 def _needs_record(job: WatchedJob) -> bool:
@@ -262,7 +267,7 @@ def _add_alerts(job: WatchedJob, now_s: float) -> WatchedJob:
     """Queue one message for each new problem of a job that needs its user, see `stuck_alerts`."""
     for subject, message in stuck_alerts(job, now_s):
         if subject not in job.alerted:
-            job = replace(job, alerted=(*job.alerted, subject), outbox=(*job.outbox, OutboxEntry(message)))
+            job = with_message(job, message, subject)
     return job
 
 

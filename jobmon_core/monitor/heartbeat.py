@@ -92,4 +92,6 @@ def call_url(address: HeartbeatUrl) -> str:
     answer = send("POST", request, _RESPONSE_TIMEOUT_S)
     if not isinstance(answer, HttpResponse):
         return answer.why
-    return "" if 200 <= answer.status < 300 else f"{address} answered {answer.status}"  # noqa: PLR2004 - HTTP's success
+    if answer.is_success:
+        return ""
+    return f"{address} answered {answer.status}"

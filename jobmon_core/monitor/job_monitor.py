@@ -231,7 +231,9 @@ class JobMonitor:
         """Return when to look whether Slurm runs a failed job again (Unix seconds); None: it cannot."""
         is_single = self._deps.group() is None  # a group is complete once its jobs have ended
         can_return = self._is_remembered and is_single and may_be_requeued(self.job, now_s)
-        return now_s + self._policy.pending_s if can_return else None
+        if can_return:
+            return now_s + self._policy.pending_s
+        return None
 
     def _look_for_requeue(self) -> None:
         now_s = self._deps.clock.now()
@@ -333,7 +335,9 @@ class JobMonitor:
             return job
         earlier_logs = self._deps.earlier_logs(job)
         # the job may have started and printed something while the logs were read
-        return replace(job, earlier_logs=earlier_logs) if earlier_logs and self._is_still_waiting() else job
+        if earlier_logs and self._is_still_waiting():
+            return replace(job, earlier_logs=earlier_logs)
+        return job
 
     def _is_still_waiting(self) -> bool:
         answer = self._deps.scheduler.ask_record(self.job.job_id)

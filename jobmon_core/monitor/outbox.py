@@ -66,7 +66,9 @@ class Outbox:
 
     def _groups(self, message: Message, config: Config) -> tuple[str, ...]:
         is_needed = self.gate and any(rule.groups for rule in config.routes)
-        return self.gate.groups(message) if self.gate and is_needed else ()
+        if self.gate and is_needed:
+            return self.gate.groups(message)
+        return ()
 
     def deliver(self, entry: OutboxEntry, save: Save) -> tuple[OutboxEntry, ...]:
         """Route a new entry to its channels, or make one attempt to send an entry that has a channel.
@@ -92,11 +94,21 @@ class Outbox:
         if not config.attach:
             entry = replace(entry, message=replace(entry.message, attachment=""))
         channel = config.channel(entry.channel)
-        if channel is None:
-            why = f"channel {entry.channel!r} is no longer configured; add it again and run `jobmon recover`"
-            gone = replace(entry, given_up=why, fingerprint="")
-            # nobody misses the message on a channel that the user removed once another channel has it
-            return self._with_takeover(gone, routed, config)[1:] or (gone,)
+        if channel is not None:
+            return self._admit_and_send(channel, entry, save, config, routed)
+        why = f"channel {entry.channel!r} is no longer configured; add it again and run `jobmon recover`"
+        gone = replace(entry, given_up=why, fingerprint="")
+        # nobody misses the message on a channel that the user removed once another channel has it
+        return self._with_takeover(gone, routed, config)[1:] or (gone,)
+
+    def _admit_and_send(
+        self,
+        channel: ConfiguredChannel,
+        entry: OutboxEntry,
+        save: Save,
+        config: Config,
+        routed: tuple[ConfiguredChannel, ...],
+    ) -> tuple[OutboxEntry, ...]:
         now_s = self.clock.now()
         if self.gate and entry.is_fresh:
             entry = self.gate.admit(entry, channel, config.alerts, now_s)
@@ -104,10 +116,11 @@ class Outbox:
                 return (entry,)
         digest_from = 0 if channel.kind in WITHOUT_DIGESTS else config.digest_from
         entry = self._deliver_to(channel, entry, save, digest_from)
-        # only messages about jobs can be acknowledged
-        reminder_s = config.alerts.reminder_s if self.gate is None or self.gate.state_id else 0.0
-        next_one = reminder(entry, reminder_s, self.clock.now())
-        return (entry, next_one) if next_one else self._with_takeover(entry, routed, config)
+        if self.gate is None or self.gate.state_id:  # only messages about jobs can be acknowledged
+            next_one = reminder(entry, config.alerts.reminder_s, self.clock.now())
+            if next_one:
+                return (entry, next_one)
+        return self._with_takeover(entry, routed, config)
 
     def _run_program(
         self, program: ConfiguredChannel, entry: OutboxEntry, save: Save
@@ -115,7 +128,9 @@ class Outbox:
         entry = self._deliver_to(
             program, replace(entry, message=replace(entry.message, digestible=False)), save, 0
         )
-        return () if entry.message.changes and entry.delivered_s else (entry,)
+        if entry.message.changes and entry.delivered_s:
+            return ()
+        return (entry,)
 
     def _with_takeover(
         self, entry: OutboxEntry, routed: tuple[ConfiguredChannel, ...], config: Config
@@ -129,7 +144,9 @@ class Outbox:
             if channel.kind not in NOTIFIES_NOBODY and not is_dead(channel.channel.fingerprint)
         ]
         other = takeover(entry, routed, working)
-        return (replace(entry, told_on=other.channel), other) if other else (entry,)
+        if other:
+            return (replace(entry, told_on=other.channel), other)
+        return (entry,)
 
     def _deliver_to(
         self, channel: ConfiguredChannel, entry: OutboxEntry, save: Save, digest_from: int
@@ -224,7 +241,9 @@ def new_outbox(
     from jobmon_core.store.group_files import groups_of_job, groups_of_message
 
     def groups(message: Message) -> tuple[str, ...]:
-        return groups_of_job(ctx.groups, state_id) if state_id else groups_of_message(ctx.groups, message.id)
+        if state_id:
+            return groups_of_job(ctx.groups, state_id)
+        return groups_of_message(ctx.groups, message.id)
 
     gate = AlertGate(ctx.alerts, state_id, groups)
     return Outbox(ctx.configuration, send, Helper(close_fds), ctx.clock, ctx.dead_channels, gate, check_owner)

@@ -132,7 +132,9 @@ class ProgressFollower:
 
     def _pauses_of_early(self) -> tuple[_Pause, ...]:
         is_ignored = self._common_pause.duration_s <= _MAX_IGNORED_PAUSE_S
-        return (self._early_pause,) if is_ignored else (self._early_pause, self._common_pause)
+        if is_ignored:
+            return (self._early_pause,)
+        return (self._early_pause, self._common_pause)
 
     def _pause_of(self, job: WatchedJob) -> _Pause:
         return self._pauses.get(self._interval_of(job), _Pause())

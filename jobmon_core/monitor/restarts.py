@@ -12,11 +12,11 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, SubmissionResult, Verdict
 from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import ongoing_events
+from jobmon_core.domain.messages.parts import with_message
 from jobmon_core.domain.messages.restart import began_anew, not_restarted
 from jobmon_core.system.environment import own_secrets
 from jobmon_core.system.helper import Helper, HelperFailed
@@ -111,7 +111,9 @@ def _decided(
 def _with_decision(lineage: Lineage, job: WatchedJob, decision: Decision) -> Lineage:
     """Return the lineage with a decision, unless the helper of a killed monitor has saved one meanwhile."""
     attempt = _attempt(lineage, job)
-    return lineage if attempt.decision else lineage.decided(attempt, decision)
+    if attempt.decision:
+        return lineage
+    return lineage.decided(attempt, decision)
 
 
 def _attempt(lineage: Lineage, job: WatchedJob) -> Attempt:
@@ -144,16 +146,13 @@ def restart(ctx: Context, log: Log, job: WatchedJob) -> WatchedJob:
     if result.retry_s is not None:
         due_s = job.decision.not_before_s if job.decision else now_s
         if now_s - due_s > _IS_LATE_S and _LATE not in job.alerted:
-            job = _told(job, number, f"{why}; jobmon tries again", now_s)
-            job = replace(job, alerted=(*job.alerted, _LATE))
+            message = not_restarted(job, number, f"{why}; jobmon tries again", now_s)
+            job = with_message(job, message, _LATE)
         return replace(job, restart_due_s=result.retry_s)
     if result.decision is not None:
-        job = _told(replace(job, decision=result.decision), number, why, now_s)
+        message = not_restarted(job, number, why, now_s)
+        job = with_message(replace(job, decision=result.decision), message)
     return replace(job, restart_due_s=None)
-
-
-def _told(job: WatchedJob, number: int, why: str, now_s: float) -> WatchedJob:
-    return replace(job, outbox=(*job.outbox, OutboxEntry(not_restarted(job, number, why, now_s))))
 
 
 def with_late_warning(ctx: Context, job: WatchedJob) -> WatchedJob:
@@ -164,8 +163,7 @@ def with_late_warning(ctx: Context, job: WatchedJob) -> WatchedJob:
     found = (each for each in events if each.kind is EventKind.NOT_RESUMED and each.is_critical)
     if (event := next(found, None)) is None:
         return job
-    entry = OutboxEntry(began_anew(job, event, ctx.clock.now()))
-    return replace(job, alerted=(*job.alerted, _NOT_RESUMED), outbox=(*job.outbox, entry))
+    return with_message(job, began_anew(job, event, ctx.clock.now()), _NOT_RESUMED)
 
 
 def _submitted(ctx: Context, place: AttemptPlace, number: int, now_s: float) -> SubmissionResult:

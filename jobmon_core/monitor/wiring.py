@@ -239,7 +239,9 @@ class MonitorFactory:
     def look(self) -> set[str] | None:
         """Return the state ids of jobs that agents or markers make due; None without agents and markers."""
         looks = [found for found in (self.agents.look(), self._done_hints.look()) if found is not None]
-        return set[str]().union(*looks) if looks else None
+        if looks:
+            return set[str]().union(*looks)
+        return None
 
     def _deliver(
         self,

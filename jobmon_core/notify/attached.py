@@ -33,4 +33,6 @@ def attached_file(entry: OutboxEntry) -> AttachedFile | None:
             content = file.read(_MAX_BYTES + 1)
     except (OSError, ValueError):
         return None
-    return AttachedFile(Path(path).name, content) if 0 < len(content) <= _MAX_BYTES else None
+    if 0 < len(content) <= _MAX_BYTES:
+        return AttachedFile(Path(path).name, content)
+    return None

@@ -168,7 +168,9 @@ def seconds(wait: object, unit_s: float = 1.0) -> float | None:
         wait_s = float(wait) * unit_s
     except (ValueError, OverflowError):
         return None
-    return min(wait_s, _MAX_WAIT_S) if math.isfinite(wait_s) and wait_s >= 0 else None
+    if math.isfinite(wait_s) and wait_s >= 0:
+        return min(wait_s, _MAX_WAIT_S)
+    return None
 
 
 def json_object(response: HttpResponse) -> dict[str, object]:
@@ -177,4 +179,6 @@ def json_object(response: HttpResponse) -> dict[str, object]:
         data = json.loads(response.body)
     except (ValueError, RecursionError):
         return {}
-    return data if isinstance(data, dict) else {}
+    if isinstance(data, dict):
+        return data
+    return {}

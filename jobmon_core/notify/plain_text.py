@@ -135,12 +135,16 @@ def short_title(message: Message) -> str:
     if message.tone not in _SHORT_ENDS:
         return message.title
     first = _CUT_SHORT.split(message.title, maxsplit=1)[0]
-    return first + _SHORT_ENDS[message.tone] if first.endswith(")") else first
+    if first.endswith(")"):
+        return first + _SHORT_ENDS[message.tone]
+    return first
 
 
 def _short_parts(entry: OutboxEntry) -> tuple[Part, ...]:
     job = _JOB.match(entry.message.id)
-    return (Part(f"`jobmon show {job[1]}` on the cluster has the details."),) if job else ()
+    if job:
+        return (Part(f"`jobmon show {job[1]}` on the cluster has the details."),)
+    return ()
 
 
 def _full_parts(entry: OutboxEntry, fields: tuple[PlainField, ...]) -> tuple[Part, ...]:
@@ -214,4 +218,6 @@ def fit(text: str, limit: int, measure: Measure = len) -> str:
 
 
 def _labelled(label: str, text: str) -> str:
-    return f"{label}{text}" if text else ""
+    if text:
+        return f"{label}{text}"
+    return ""

@@ -89,7 +89,9 @@ def fingerprint(name: str, *secrets: str) -> str:
 
 def password_fingerprint(name: str, password: str) -> str:
     """Return a fingerprint as `fingerprint` does, with too few bits of the password to check guesses."""
-    return f"{name} ({zlib.crc32(password.encode()) & 0xFFF:03x})" if password else name
+    if password:
+        return f"{name} ({zlib.crc32(password.encode()) & 0xFFF:03x})"
+    return name
 
 
 def long_enough(*secrets: str) -> tuple[str, ...]:

@@ -39,7 +39,9 @@ class QuietHours(NamedTuple):
         """Return the minutes until their end at a ``minute`` of the day; None outside of them."""
         length = (self.to_min - self.from_min) % _DAY_MIN
         passed = (minute - self.from_min) % _DAY_MIN
-        return length - passed if passed < length else None
+        if passed < length:
+            return length - passed
+        return None
 
 
 class AlertSettings(NamedTuple):

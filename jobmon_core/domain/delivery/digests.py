@@ -88,4 +88,6 @@ def _listed(texts: Iterable[str]) -> tuple[str, ...]:
 
 def _line(text: str) -> str:
     line = " ".join(redacted(text).split())  # secrets are hidden first: half of one would not be recognised
-    return line if len(line) <= _MAX_LINE_CHARS else f"{line[: _MAX_LINE_CHARS - 1]}…"
+    if len(line) <= _MAX_LINE_CHARS:
+        return line
+    return f"{line[: _MAX_LINE_CHARS - 1]}…"

@@ -201,7 +201,9 @@ def mark_attempt(entry: OutboxEntry, now_s: float) -> OutboxEntry:
 
 def lose_track(entry: OutboxEntry) -> OutboxEntry:
     """Return an offered entry as a possible repeat without its offer: a digest may have included it."""
-    return replace(entry, offered_s=None, maybe_delivered=True) if entry.offered_s is not None else entry
+    if entry.offered_s is not None:
+        return replace(entry, offered_s=None, maybe_delivered=True)
+    return entry
 
 
 def unconfirmed_until_s(entry: OutboxEntry, now_s: float) -> float | None:
@@ -213,7 +215,9 @@ def unconfirmed_until_s(entry: OutboxEntry, now_s: float) -> float | None:
     if entry.attempt_since_s is None:
         return None
     until_s = entry.attempt_since_s + _ARRIVAL_S
-    return until_s if entry.attempt_since_s <= now_s < until_s else None
+    if entry.attempt_since_s <= now_s < until_s:
+        return until_s
+    return None
 
 
 def apply_receipt(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxEntry:
@@ -246,7 +250,9 @@ def delivery_status(entry: OutboxEntry, after: OutboxEntry) -> str:
         return after.given_up or (after.counted and f"is counted: {after.counted}") or "delivered"
     if after.held:
         return f"is held: {after.held}"
-    return f"not delivered, will be retried: {after.problem}" if after.problem else "waits for its turn"
+    if after.problem:
+        return f"not delivered, will be retried: {after.problem}"
+    return "waits for its turn"
 
 
 def _repeat_or_give_up(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxEntry:

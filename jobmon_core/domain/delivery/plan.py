@@ -135,7 +135,9 @@ def _next_hold(
         return waiting
     # a mute that ended early holds nothing; another reason holds until its end
     is_over = own.why == MUTED or situation.now_s >= own.until_s
-    return None if is_over else Hold(own.why, own.until_s)
+    if is_over:
+        return None
+    return Hold(own.why, own.until_s)
 
 
 def hold_of(history: AlertHistory, situation: Situation, settings: AlertSettings) -> Hold | None:

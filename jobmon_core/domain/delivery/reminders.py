@@ -63,7 +63,9 @@ def after_ack(entry: OutboxEntry, acked_s: float | None, now_s: float) -> Outbox
     if acked_s is not None and acked_s >= (entry.reminds_of_s or 0.0):
         return replace(entry, counted=ACKNOWLEDGED, held="", held_until_s=None)
     is_early = entry.held == HELD and entry.held_until_s is not None and now_s < entry.held_until_s
-    return wait_for_ack(entry, now_s) if is_early else entry
+    if is_early:
+        return wait_for_ack(entry, now_s)
+    return entry
 
 
 def takeover(

@@ -70,7 +70,9 @@ class RouteRule(NamedTuple):
 
 def _outcome(message: Message) -> str | None:
     is_doubtful = message.outcome is Outcome.SUCCESS and message.tone is Tone.ATTENTION
-    return DOUBTFUL if is_doubtful else message.outcome
+    if is_doubtful:
+        return DOUBTFUL
+    return message.outcome
 
 
 def parse_routes(routes: Iterable[Section], channels: Collection[str]) -> tuple[RouteRule, ...]:

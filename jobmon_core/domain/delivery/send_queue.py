@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
 from jobmon_core.domain.channels import DeliveryOutcome, Receipt, Tone
-from jobmon_core.domain.delivery.outbox import OutboxEntry, apply_receipt, lose_track, mark_attempt
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, apply_receipt, lose_track, mark_attempt
 
 DIGEST_PACE_S = 15.0
 DIGEST_TIMEOUT_S = 20.0  # of an attempt to send a digest
@@ -61,7 +61,9 @@ class Entry:
     @property
     def kept_s(self) -> float:
         """For how long it stays in the queue after it has expired."""
-        return _OFFER_KEPT_S if self.offer and not self.taken_by else 0.0
+        if self.offer and not self.taken_by:
+            return _OFFER_KEPT_S
+        return 0.0
 
     def blocks(self, now_s: float) -> bool:
         """Return whether younger messages must wait for this one."""
@@ -98,7 +100,18 @@ class SendQueue:
         queue = self.current(now_s)
         if any(entry.blocks(now_s) for entry in queue.entries.values()):
             return max(now_s + _BUSY_RECHECK_S, queue.shut_until_s)
-        return queue.shut_until_s if queue.shut_until_s > now_s else None
+        if queue.shut_until_s > now_s:
+            return queue.shut_until_s
+        return None
+
+    def ahead_of(self, message: Message, now_s: float) -> set[str]:
+        """Return the ids of the messages that go before this one."""
+        rank = (message.created_s, message.id)
+        return {
+            message_id
+            for message_id, entry in self.entries.items()
+            if entry.blocks(now_s) and (entry.created_s, message_id) < rank
+        }
 
     def companions(self, outgoing: OutboxEntry, now_s: float, digest_from: int) -> dict[str, Entry]:
         """Return the offers to be sent in one digest with a message; empty if it is sent singly."""
@@ -112,7 +125,9 @@ class SendQueue:
         }
         offered.pop(outgoing.message.id, None)
         ends = 1 + len(offered) + len(self.ends_s.get(outgoing.message.route, ()))
-        return offered if ends >= digest_from else {}
+        if ends >= digest_from:
+            return offered
+        return {}
 
 
 class Turn(NamedTuple):
@@ -130,38 +145,39 @@ def request_turn(
     queue = queue.current(now_s)
     message = outgoing.message
     own = queue.entries.get(message.id, Entry(message.created_s, 0.0))
-    if outgoing.offered_s is not None and own.taken_by:
-        if own.receipt:
-            outgoing = apply_receipt(
-                mark_attempt(outgoing, own.sending_since_s), own.receipt, own.sending_since_s
-            )
-            return queue, Turn(outgoing, outgoing.next_try_s)  # the receipt stays, since it is not saved yet
-        limit_s = own.sending_since_s + TAKEN_LIMIT_S
-        if own.sending_since_s <= now_s < limit_s:
-            return queue, Turn(outgoing, min(now_s + _RECEIPT_RECHECK_S, limit_s))
+    if outgoing.offered_s is not None and own.taken_by and (turn := _turn_in_digest(own, outgoing, now_s)):
+        return queue, turn
     if own.taken_by or not own.offer:
         outgoing = lose_track(outgoing)
-    companions = queue.companions(outgoing, now_s, digest_from)
-    rank = (message.created_s, message.id)
-    ahead = [
-        message_id
-        for message_id, entry in queue.entries.items()
-        if entry.blocks(now_s) and (entry.created_s, message_id) < rank
-    ]
+    ahead = queue.ahead_of(message, now_s)
     wait_s = PACE_S * len(ahead)
-    if companions:  # whichever of them comes first takes the others along
+    if companions := queue.companions(outgoing, now_s, digest_from):
+        # whichever of them comes first takes the others along
         wait_s = min(wait_s, DIGEST_PACE_S)
-        ahead = [message_id for message_id in ahead if message_id not in companions]
-    must_wait = bool(ahead) or queue.shut_until_s > now_s
-    turn_s = max(now_s, queue.shut_until_s) + wait_s if must_wait else now_s
-    offer = own.offer if must_wait and outgoing.offered_s is not None else None
+        ahead -= companions.keys()
+    if not ahead and queue.shut_until_s <= now_s:
+        own = Entry(own.created_s, now_s + RETURN_WITHIN_S, own.trouble_since_s)
+        queue = replace(queue, entries={**queue.entries, message.id: own})
+        return queue, Turn(replace(outgoing, offered_s=None))
+    turn_s = max(now_s, queue.shut_until_s) + wait_s
+    is_offered = outgoing.offered_s is not None
+    offer = own.offer if is_offered else None
     own = Entry(own.created_s, turn_s + RETURN_WITHIN_S, own.trouble_since_s, offer)
     queue = replace(queue, entries={**queue.entries, message.id: own})
-    if not must_wait:
-        return queue, Turn(replace(outgoing, offered_s=None))
-    return queue, Turn(
-        outgoing, turn_s, bool(digest_from and outgoing.offered_s is None and offer_of(outgoing))
-    )
+    may_offer = digest_from > 0 and not is_offered and offer_of(outgoing) is not None
+    return queue, Turn(outgoing, turn_s, may_offer)
+
+
+def _turn_in_digest(own: Entry, outgoing: OutboxEntry, now_s: float) -> Turn | None:
+    """Return what a digest that took a message means for it; None if the digest was interrupted."""
+    if own.receipt:
+        attempt = mark_attempt(outgoing, own.sending_since_s)
+        outgoing = apply_receipt(attempt, own.receipt, own.sending_since_s)
+        return Turn(outgoing, outgoing.next_try_s)  # the receipt stays, since it is not saved yet
+    limit_s = own.sending_since_s + TAKEN_LIMIT_S
+    if own.sending_since_s <= now_s < limit_s:
+        return Turn(outgoing, min(now_s + _RECEIPT_RECHECK_S, limit_s))
+    return None
 
 
 def add_offer(queue: SendQueue, outgoing: OutboxEntry) -> SendQueue:

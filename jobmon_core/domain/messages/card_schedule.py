@@ -25,7 +25,9 @@ def phase_of(job: WatchedJob) -> CardPhase:
     if job.closed:
         return CardPhase.OVER
     is_pending = all(task.state.phase is Phase.WAITING for task in job.tasks.values())
-    return CardPhase.PENDING if is_pending else CardPhase.RUNNING
+    if is_pending:
+        return CardPhase.PENDING
+    return CardPhase.RUNNING
 
 
 def card_due_s(job: WatchedJob, policy: Policy) -> float | None:
@@ -35,7 +37,9 @@ def card_due_s(job: WatchedJob, policy: Policy) -> float | None:
     if card.closed or not policy.cards or is_too_late:
         return None
     due_s = card.next_s if card.phase is phase_of(job) else 0.0
-    return due_s if card.message_id else max(due_s, job.registered_s + _FIRST_AFTER_S)
+    if card.message_id:
+        return due_s
+    return max(due_s, job.registered_s + _FIRST_AFTER_S)
 
 
 def settle_card(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob:

@@ -98,7 +98,9 @@ def _task_message(job: WatchedJob, task: Task, end: End, doubtful_route: Route, 
 
 def _route_and_tone(outcome: Outcome, doubtful_route: Route | None) -> tuple[Route, Tone]:
     style = _STYLES[outcome]
-    return (doubtful_route, Tone.ATTENTION) if doubtful_route else (style.route, style.tone)
+    if doubtful_route:
+        return (doubtful_route, Tone.ATTENTION)
+    return (style.route, style.tone)
 
 
 def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> Message:
@@ -141,11 +143,15 @@ def _what_happened(task: Task, end: End) -> str:
     if diagnosis and task.is_doubtful_success:
         return f"{verb}{ran} with exit code 0, but {diagnosis.doubt}"
     verified = ", outputs verified" if diagnosis and diagnosis.outputs_verified else ""
-    return f"{verb}{ran}: {headline}" if headline else f"{verb}{ran}{verified}"
+    if headline:
+        return f"{verb}{ran}: {headline}"
+    return f"{verb}{ran}{verified}"
 
 
 def _cause_headline(diagnosis: Diagnosis | None) -> str:
-    return diagnosis.headline if diagnosis and diagnosis.cause else ""
+    if diagnosis and diagnosis.cause:
+        return diagnosis.headline
+    return ""
 
 
 def _is_cancelled(diagnosis: Diagnosis | None) -> bool:
@@ -155,22 +161,24 @@ def _is_cancelled(diagnosis: Diagnosis | None) -> bool:
 def _summary(task: Task, end: End) -> str:
     if end.why or not end.never_started:
         return _sentence(end.why)
-    return "It was requeued but did not start again." if task.restarts else "It never started."
+    if task.restarts:
+        return "It was requeued but did not start again."
+    return "It never started."
 
 
 def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:].removesuffix('.')}." if text else ""
+    if text:
+        return f"{text[0].upper()}{text[1:].removesuffix('.')}."
+    return ""
 
 
 def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
     """Yield the details below the cause: exit code, state, times, work, memory, place."""
-    if end.exit_code or end.derived_exit_code or (end.signal and end.state is JobState.FAILED):
-        yield _exit_field(end)
-    if state := _state_text(end, is_explained=bool(task.diagnosis and task.diagnosis.cause)):
-        yield Field("State", state)
+    found = task.diagnosis
+    yield from _state_fields(end, found)
     yield from _time_fields(task, end)
-    if task.diagnosis:
-        yield from _work_fields(task.diagnosis)
+    if found:
+        yield from _work_fields(found)
     if memory := _memory_text(task, end):
         yield Field("Peak RAM", memory)
     if used := efficiency_line(_efficiency(task, end)):
@@ -180,16 +188,25 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
     yield from where_fields(job, end.nodes)
     if end.ended_s:
         yield Field("Ended", at_s=end.ended_s)
-    if task.diagnosis:
-        yield from _hint_fields(task.diagnosis)
-    if task.diagnosis and task.diagnosis.has_course and (end.elapsed_s or 0) >= _WORTH_A_REPORT_S:
+    if found:
+        yield from _hint_fields(found)
+    if found and found.has_course and (end.elapsed_s or 0) >= _WORTH_A_REPORT_S:
         yield Field("Report", f"jobmon report {ref_of(job.job_id, task.key)} --html report.html")
+
+
+def _state_fields(end: End, found: Diagnosis | None) -> Iterator[Field]:
+    if end.exit_code or end.derived_exit_code or (end.signal and end.state is JobState.FAILED):
+        yield _exit_field(end)
+    if state := _state_text(end, is_explained=bool(found and found.cause)):
+        yield Field("State", state)
 
 
 def _efficiency(task: Task, end: End) -> Efficiency:
     measured = task.diagnosis.measured if task.diagnosis else None
     found = replace(efficiency_of_end(end), exceeded_memory=task.peak_was_missed)
-    return found.with_measured(measured) if measured else found
+    if measured:
+        return found.with_measured(measured)
+    return found
 
 
 def _time_fields(task: Task, end: End) -> Iterator[Field]:
@@ -222,7 +239,9 @@ def _state_text(end: End, *, is_explained: bool) -> str:
     if not is_redundant and not (end.reason == "JobLaunchFailure" and end.signal):
         return f"{end.state} ({end.reason})"
     is_clear = is_explained or end.state in (JobState.COMPLETED, JobState.UNKNOWN)
-    return "" if is_clear or (end.state is JobState.FAILED and (end.exit_code or end.signal)) else end.state
+    if is_clear or (end.state is JobState.FAILED and (end.exit_code or end.signal)):
+        return ""
+    return end.state
 
 
 def _exit_field(end: End) -> Field:
@@ -238,7 +257,9 @@ def _memory_text(task: Task, end: End) -> str:
         return ""
     if requested and task.peak_was_missed:
         return f"over {size(requested)} ({size(used)} when last sampled)"
-    return f"{size(used)} of {size(requested)}" if requested else size(used)
+    if requested:
+        return f"{size(used)} of {size(requested)}"
+    return size(used)
 
 
 def _digest(job: WatchedJob, ended: list[_EndedTask], doubtful_route: Route, now_s: float) -> Message:

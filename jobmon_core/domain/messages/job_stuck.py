@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from jobmon_core.domain.backends import url_of, uses_slurm
 from jobmon_core.domain.channels import Route, Tone
@@ -29,48 +30,68 @@ _HELD_STATES = {
 }
 
 
+class _Problem(NamedTuple):
+    """Why a task needs the user."""
+
+    subject: str
+    problem: str  # the end of a sentence about the job
+    advice: str
+    summary: str = "The job has not ended. jobmon keeps monitoring it."
+
+
 def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]:
     """Yield (subject, message) for each problem of a task that has not ended and needs the user.
 
     All tasks of an array share their subjects, so that a thousand held tasks cause one message. The
     caller skips subjects that it has seen before.
     """
-    # pending array tasks that squeue has not listed one by one yet
-    pending = Task("", JobState.PENDING, JobState.PENDING, job.pending_reason)
-    for task in (*([pending] if job.pending_indices else []), *job.tasks.values()):
-        reason = task.reason.strip("()")
+    tasks = list(job.tasks.values())
+    if job.pending_indices:  # array tasks that squeue has not listed one by one yet
+        tasks.insert(0, Task("", JobState.PENDING, JobState.PENDING, job.pending_reason))
+    for task in tasks:
         has_left = task.end is not None or task.inquiry is not None  # or is about to
-        if has_left or waits_for_nothing_in_chain(job, reason):
+        if has_left or waits_for_nothing_in_chain(job, task.reason.strip("()")):
             continue
-        summary = "The job has not ended. jobmon keeps monitoring it."
-        if not uses_slurm(job.backend):  # the other backends give whole sentences as reasons
-            if (found := ray_problem(reason)) is None:
-                continue
-            subject, problem, summary, advice = found
-            advice = advice.replace("CANCEL", f"ray job stop --address {url_of(job.cluster)} {job.name}")
-        # Slurm soon cancels a job with --kill-on-invalid-dep
-        elif reason in STUCK_REASONS and (reason != NEVER_SATISFIED or _has_lasted(job, task)):
-            subject, (problem, advice) = reason, STUCK_REASONS[reason]
-        elif task.state in _HELD_STATES:
-            subject, (problem, advice) = f"{task.state}-{task.restarts}", _HELD_STATES[task.state]
-        elif (hint := pending_hint(reason)) and hint.never_starts and _is_refused(job, task):
-            subject, (problem, advice) = "WillNotStart", hint
-        else:
-            continue
-        ref = str(ref_of(job.job_id, task.key))
-        log_path = job.logs.stderr or job.logs.stdout
-        message = Message(
-            id=f"{ref}/{subject}",
-            route=Route.ERROR,
-            tone=Tone.ATTENTION,
-            title=f"{job_title(job, task.key)} {problem}",
-            summary=summary,
-            fields=(Field("State", f"{task.raw_state} ({task.reason})"), *where_fields(job)),
-            advice=with_own_cancel_command(advice, job).replace("JOBID", ref),
-            log_path=log_path if task.restarts and "%" not in log_path else "",
-            created_s=int(now_s),
-        )
-        yield f"{'' if job.is_array else task.key}:{subject}", message
+        if found := _problem_of(job, task):
+            shared_key = "" if job.is_array else task.key
+            yield f"{shared_key}:{found.subject}", _message(job, task, found, now_s)
+
+
+def _message(job: WatchedJob, task: Task, found: _Problem, now_s: float) -> Message:
+    ref, log_path = str(ref_of(job.job_id, task.key)), job.logs.stderr or job.logs.stdout
+    if not task.restarts or "%" in log_path:
+        log_path = ""
+    return Message(
+        id=f"{ref}/{found.subject}",
+        route=Route.ERROR,
+        tone=Tone.ATTENTION,
+        title=f"{job_title(job, task.key)} {found.problem}",
+        summary=found.summary,
+        fields=(Field("State", f"{task.raw_state} ({task.reason})"), *where_fields(job)),
+        advice=with_own_cancel_command(found.advice, job).replace("JOBID", ref),
+        log_path=log_path,
+        created_s=int(now_s),
+    )
+
+
+def _problem_of(job: WatchedJob, task: Task) -> _Problem | None:
+    reason = task.reason.strip("()")
+    if not uses_slurm(job.backend):  # the other backends give whole sentences as reasons
+        if (of_ray := ray_problem(reason)) is None:
+            return None
+        subject, problem, summary, advice = of_ray
+        advice = advice.replace("CANCEL", f"ray job stop --address {url_of(job.cluster)} {job.name}")
+        return _Problem(subject, problem, advice, summary)
+    # Slurm soon cancels a job with --kill-on-invalid-dep
+    if reason in STUCK_REASONS and (reason != NEVER_SATISFIED or _has_lasted(job, task)):
+        return _Problem(reason, *STUCK_REASONS[reason])
+    if task.state in _HELD_STATES:
+        held = _HELD_STATES[task.state]
+        return _Problem(f"{task.state}-{task.restarts}", held.problem, held.advice)
+    hint = pending_hint(reason)
+    if hint and hint.never_starts and _is_refused(job, task):
+        return _Problem("WillNotStart", hint.problem, hint.advice)
+    return None
 
 
 def _is_refused(job: WatchedJob, task: Task) -> bool:

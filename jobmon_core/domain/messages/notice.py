@@ -37,4 +37,6 @@ def notice(message_id: str, level: Level, title: str, text: str, now_s: float) -
 
 
 def _cut(text: str, chars: int) -> str:
-    return text if len(text) <= chars else text[: chars - len(_CUT)] + _CUT
+    if len(text) <= chars:
+        return text
+    return text[: chars - len(_CUT)] + _CUT

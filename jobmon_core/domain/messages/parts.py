@@ -1,17 +1,24 @@
-"""What messages about a job have in common: the start of the title, and where the job runs."""
+"""What messages about a job share: how they are queued, the start of a title, and where the job runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from shlex import quote
 
 from jobmon_core.domain.backends import is_ray, url_of, uses_slurm
-from jobmon_core.domain.delivery.outbox import Field
+from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.job_ids import ref_of
 
 _OF_SLURM = "`scancel JOBID`"  # in an advice
 _MAX_NAME_CHARS = 80  # leaves room in the title for what happened
+
+
+def with_message(job: WatchedJob, message: Message, subject: str = "") -> WatchedJob:
+    """Return the job with a message queued; a ``subject`` is noted, so that it is queued once."""
+    alerted = (*job.alerted, subject) if subject else job.alerted
+    return replace(job, alerted=alerted, outbox=(*job.outbox, OutboxEntry(message)))
 
 
 def job_title(job: WatchedJob, key: str) -> str:

@@ -11,7 +11,7 @@ from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.logs.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import ends
-from jobmon_core.domain.messages.parts import job_title, where_fields, with_own_cancel_command
+from jobmon_core.domain.messages.parts import job_title, where_fields, with_message, with_own_cancel_command
 from jobmon_core.domain.slurm.job_ids import ref_of
 
 _HEADLINES = {
@@ -73,23 +73,35 @@ def with_progress_alerts(job: WatchedJob, events: Sequence[Event], now_s: float)
             continue
         if not is_warning and not any(_ends(event, each) for each in warned):
             continue
-        subject = f"progress-{event.kind.replace(' ', '-')}-{event.at_s:.0f}"
-        if event.subject:
-            subject += f"-{event.subject}"
-        alerted = f"{event.task}:{subject}"
-        sent = _count(job, event)
-        if alerted not in job.alerted and (waiting := _unsent_error(job, event)):
-            outbox = tuple(entry for entry in job.outbox if entry not in waiting)
-            job = replace(job, alerted=(*job.alerted, alerted), outbox=outbox)
-        elif alerted not in job.alerted and not (is_warning and sent >= _MAX_OF_KIND):
-            is_last = is_warning and sent == _MAX_OF_KIND - 1
-            entry = OutboxEntry(_message(job, event, subject, now_s, is_last=is_last))
-            job = replace(job, alerted=(*job.alerted, alerted), outbox=(*job.outbox, entry))
-        if is_warning and alerted in job.alerted:
-            warned.append(event)
-        elif not is_warning:
+        job = _with_alert(job, event, now_s)
+        if not is_warning:
             warned = [each for each in warned if not _ends(event, each)]
+        elif f"{event.task}:{_subject(event)}" in job.alerted:
+            warned.append(event)
     return job
+
+
+def _subject(event: Event) -> str:
+    subject = f"progress-{event.kind.replace(' ', '-')}-{event.at_s:.0f}"
+    if event.subject:
+        subject += f"-{event.subject}"
+    return subject
+
+
+def _with_alert(job: WatchedJob, event: Event, now_s: float) -> WatchedJob:
+    """Return the job with the message about an event, unless it was queued or there are too many."""
+    subject, is_warning = _subject(event), event.kind in WARNINGS
+    alerted = f"{event.task}:{subject}"
+    if alerted in job.alerted:
+        return job
+    if waiting := _unsent_error(job, event):
+        outbox = tuple(entry for entry in job.outbox if entry not in waiting)
+        return replace(job, alerted=(*job.alerted, alerted), outbox=outbox)
+    sent = _count(job, event)
+    if is_warning and sent >= _MAX_OF_KIND:
+        return job
+    is_last = is_warning and sent == _MAX_OF_KIND - 1
+    return with_message(job, _message(job, event, subject, now_s, is_last=is_last), alerted)
 
 
 _FURTHER = {
@@ -118,7 +130,7 @@ def with_further_events(
             tone=Tone.RESOLVED,
             summary="The job is still running.",
         )
-        job = replace(job, alerted=(*job.alerted, alerted), outbox=(*job.outbox, OutboxEntry(message)))
+        job = with_message(job, message, alerted)
     return job
 
 
@@ -150,7 +162,9 @@ def _unsent_error(job: WatchedJob, event: Event) -> tuple[OutboxEntry, ...]:
         for entry in job.outbox
         if entry.message.id.startswith(start) and _subject_after(start, entry.message.id) == event.subject
     )
-    return () if any(entry.must_stay or entry.counted for entry in entries) else entries
+    if any(entry.must_stay or entry.counted for entry in entries):
+        return ()
+    return entries
 
 
 def _ends(event: Event, warning: Event) -> bool:
@@ -223,4 +237,6 @@ def level_of(event: Event) -> Level:
         is_critical = event.is_critical
     else:
         return _LEVELS.get(event.kind, Level.WARNING)
-    return Level.CRITICAL if is_critical else Level.WARNING
+    if is_critical:
+        return Level.CRITICAL
+    return Level.WARNING

@@ -39,7 +39,9 @@ def _would_have(decision: Decision, number: int) -> str:
     if decision.verdict is Verdict.RESTART:
         return f"jobmon would have started attempt {number} {origin_text(decision.checkpoint)}"
     asked = decision.verdict is Verdict.ASK
-    return "jobmon would have asked you" if asked else "jobmon would not have started it again"
+    if asked:
+        return "jobmon would have asked you"
+    return "jobmon would not have started it again"
 
 
 def origin_text(checkpoint: PickedCheckpoint | None) -> str:

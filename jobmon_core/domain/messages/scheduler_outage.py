@@ -11,10 +11,11 @@ from typing import ClassVar
 
 from jobmon_core.domain.backends import OutageWords
 from jobmon_core.domain.channels import Route, Tone
-from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry
+from jobmon_core.domain.delivery.outbox import Field, Message
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job.tracking.model import AccountingStatus, WatchedJob
 from jobmon_core.domain.job.tracking.policy import Policy
+from jobmon_core.domain.messages.parts import with_message
 
 _OUTAGE = " is not responding"  # the end of a title
 
@@ -123,7 +124,7 @@ def with_outage_message(
         advice=advice,
         created_s=int(now_s),
     )
-    return replace(job, outage_s=outage.since_s, outbox=(*job.outbox, OutboxEntry(message)))
+    return with_message(replace(job, outage_s=outage.since_s), message)
 
 
 def with_recovery_message(job: WatchedJob, notice: OutageNotice, host: str, now_s: float) -> WatchedJob:
@@ -152,7 +153,7 @@ def with_recovery_message(job: WatchedJob, notice: OutageNotice, host: str, now_
         fields=_fields(host, {"Outage began": since_s, "Outage ended": now_s}),
         created_s=int(now_s),
     )
-    return replace(recovered, outbox=(*job.outbox, OutboxEntry(message)))
+    return with_message(recovered, message)
 
 
 def _was_replaced(job: WatchedJob, notice: OutageNotice, since_s: float) -> bool:

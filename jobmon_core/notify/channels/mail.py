@@ -108,7 +108,9 @@ class Mail(NamedTuple):
     @property
     def secret(self) -> str:
         """The password; empty if there is none."""
-        return self.password.value if self.password else ""
+        if self.password:
+            return self.password.value
+        return ""
 
     def deliver(self, entry: OutboxEntry) -> AttemptResult:
         """Make one attempt to send a message."""

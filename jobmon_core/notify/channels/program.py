@@ -67,8 +67,10 @@ class Program(NamedTuple):
 def parse(section: Section) -> Program | None:
     """Read one channel; report faults to ``section``, and return None if there is one."""
     command = section.verbatim("command", required=True)
+    if not command:
+        return None
     try:
-        return Program.parse(command) if command else None
+        return Program.parse(command)
     except ValueError as error:
         section.fault("command", str(error))
         return None

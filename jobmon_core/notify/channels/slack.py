@@ -117,7 +117,9 @@ def full(entry: OutboxEntry) -> dict[str, Any]:
     if text.fields:
         blocks.append({"type": "section", "fields": [_field(field) for field in text.fields[:_MAX_FIELDS]]})
     first = {"text": _escaped(text.lead(_MAX_LEAD, _escaped_size))}
-    return {**first, "attachments": [{"color": _COLOURS[text.tone], "blocks": blocks}]} if blocks else first
+    if blocks:
+        return {**first, "attachments": [{"color": _COLOURS[text.tone], "blocks": blocks}]}
+    return first
 
 
 def _field(field: PlainField) -> dict[str, Any]:

@@ -131,14 +131,18 @@ def form_body(payload: dict[str, Any], file: AttachedFile) -> tuple[bytes, str]:
 
 def _message_id(result: SendResult) -> str:
     message_id = _answer(result).get("id")
-    return message_id if isinstance(message_id, str) and _MESSAGE_ID.fullmatch(message_id) else ""
+    if isinstance(message_id, str) and _MESSAGE_ID.fullmatch(message_id):
+        return message_id
+    return ""
 
 
 def _answer(result: SendResult) -> dict[str, object]:
     from jobmon_core.notify.http_channel import json_object
     from jobmon_core.system.http import HttpResponse
 
-    return json_object(result) if isinstance(result, HttpResponse) and result.is_success else {}
+    if isinstance(result, HttpResponse) and result.is_success:
+        return json_object(result)
+    return {}
 
 
 class WebhookCheck(NamedTuple):
@@ -168,7 +172,9 @@ def parse(section: Section) -> DiscordChannel | None:
     """Read one named channel; report faults to ``section``, and return None if the webhook has one."""
     webhook = section.secret("webhook", Webhook.parse, required=True)
     mentions = _mentions(section)
-    return DiscordChannel(webhook, mentions) if webhook else None
+    if webhook:
+        return DiscordChannel(webhook, mentions)
+    return None
 
 
 def parse_own_section(section: Section) -> tuple[ConfiguredChannel, ...]:

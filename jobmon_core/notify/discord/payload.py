@@ -259,13 +259,17 @@ def escape(text: str) -> str:
 def prose(text: str, limit: int) -> str:
     """Return ``text`` cleaned and escaped, in at most ``limit`` code points; empty if nothing is visible."""
     cleaned = clean(text).strip()
-    return _fit(cleaned, limit, escape) if is_visible(cleaned) else ""
+    if is_visible(cleaned):
+        return _fit(cleaned, limit, escape)
+    return ""
 
 
 def prose_with_code(text: str, limit: int) -> str:
     """Return the text as `prose` does, with what stands between backticks as inline code."""
     cleaned = clean(text).strip()
-    return _fit(cleaned, limit, _escape_around_code) if is_visible(cleaned) else ""
+    if is_visible(cleaned):
+        return _fit(cleaned, limit, _escape_around_code)
+    return ""
 
 
 def _escape_around_code(text: str) -> str:

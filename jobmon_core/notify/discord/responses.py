@@ -127,7 +127,9 @@ def _error_kind(response: HttpResponse, error: _ErrorBody) -> _ErrorKind:
         return _BY_STATUS[response.status]
     if response.status >= 500:  # noqa: PLR2004 - HTTP status classes
         return _SERVER_ERROR
-    return _REDIRECT if response.status < 400 else _OTHER  # noqa: PLR2004 - HTTP status classes
+    if response.status < 400:  # noqa: PLR2004 - HTTP status classes
+        return _REDIRECT
+    return _OTHER
 
 
 def _rate_limited(wait_s: float | None) -> AttemptResult:

@@ -53,7 +53,9 @@ class MessageStore:
     def load(self, message_id: str) -> StoredMessage | None:
         """Return the record of a message; None without a readable one."""
         stored = self.read(self.path(message_id))
-        return stored if isinstance(stored, StoredMessage) else None
+        if isinstance(stored, StoredMessage):
+            return stored
+        return None
 
     def read(self, path: Path) -> StoredMessage | Unreadable | None:
         """Return the record in a file, or why it cannot be read; None if it was removed."""
