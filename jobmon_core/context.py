@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from jobmon_core.store.jobs import JobStore
     from jobmon_core.store.json_file import JsonFile
     from jobmon_core.store.lineages import LineageStore
-    from jobmon_core.store.messages.alerts import AlertFiles
-    from jobmon_core.store.messages.message_files import MessageStore
+    from jobmon_core.store.message_files import AlertFiles, MessageStore
     from jobmon_core.store.monitor_log import MonitorLog
     from jobmon_core.store.owner import OwnerRecord, RequestFile
     from jobmon_core.store.shared_answers import SharedAnswer
@@ -173,14 +172,14 @@ class Context:
     @property
     def alerts(self) -> AlertFiles:
         """What the user muted and acknowledged, and what each channel got lately."""
-        from jobmon_core.store.messages.alerts import AlertFiles
+        from jobmon_core.store.message_files import AlertFiles
 
         return AlertFiles(self.home.alerts)
 
     @property
     def messages(self) -> MessageStore:
         """The messages that belong to no single job."""
-        from jobmon_core.store.messages.message_files import MessageStore
+        from jobmon_core.store.message_files import MessageStore
 
         return MessageStore(self.home.messages)
 

@@ -21,7 +21,7 @@ from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.handover import Dependency, dependencies
 from jobmon_core.domain.many.provenance.model import ScriptKind
 from jobmon_core.domain.many.provenance.script_references import without_values
-from jobmon_core.domain.messages.chain_stage import resume_command
+from jobmon_core.domain.messages.what_follows import resume_command
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.scheduler.backends import cancel_command

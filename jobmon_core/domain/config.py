@@ -27,8 +27,6 @@ CARD_MESSAGES = ("on", "off")
 ATTACHED = ("bundle", "none")
 ALSO = ("started", "launched", "checkpoint", "progress")
 PROGRAM = "program"  # the type of channels that run a program of the user
-WITHOUT_DIGESTS = ("pagerduty",)  # types that keep account of each job, so that each end is sent alone
-NOTIFIES_NOBODY = (PROGRAM, "log", "terminal")  # types that cannot take the place of a channel that failed
 _CHANNEL_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
@@ -143,7 +141,7 @@ def _alert_channels(top: Section, types: Mapping[str, ChannelType]) -> list[Conf
         channel = types[kind].parse(section)
         section.close()
         if channel:
-            channels.append(ConfiguredChannel(kind, kind, routes, channel))
+            channels.append(types[kind].configured(kind, kind, routes, channel))
     alerts.close()
     return channels
 
@@ -172,7 +170,7 @@ def _named_channels(top: Section, types: Mapping[str, ChannelType]) -> list[Conf
         channel = types[kind].parse(section)
         section.close()
         if channel:
-            channels.append(ConfiguredChannel(name, kind, routes, channel))
+            channels.append(types[kind].configured(name, kind, routes, channel))
     return channels
 
 
@@ -183,7 +181,8 @@ def _programs(top: Section, types: Mapping[str, ChannelType]) -> tuple[Configure
         section = top.part({"command": command}, f"on_event[{number - 1}]")
         program = types[PROGRAM].parse(section) if PROGRAM in types else None
         if program:
-            programs.append(ConfiguredChannel(f"on_event_{number}", PROGRAM, tuple(Route), program))
+            name = f"on_event_{number}"
+            programs.append(types[PROGRAM].configured(name, PROGRAM, tuple(Route), program))
     return tuple(programs)
 
 

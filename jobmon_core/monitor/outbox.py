@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.channels import DeliveryOutcome, Receipt
-from jobmon_core.domain.config import NOTIFIES_NOBODY, WITHOUT_DIGESTS
 from jobmon_core.domain.delivery.digests import digest_message
 from jobmon_core.domain.delivery.outbox import (
     OutboxEntry,
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.delivery.alert_settings import AlertSettings
     from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.store.messages.alerts import AlertFiles
+    from jobmon_core.store.message_files import AlertFiles
 
 _ATTEMPT_TIMEOUT_S = 60.0
 _CONFIG_RECHECK_S, _CONFIG_DEADLINE_S = 30.0, 86_400.0
@@ -114,7 +113,7 @@ class Outbox:
             entry = self.gate.admit(entry, channel, config.alerts, now_s)
             if not entry.is_open or entry.next_try_s > now_s:
                 return (entry,)
-        digest_from = 0 if channel.kind in WITHOUT_DIGESTS else config.digest_from
+        digest_from = config.digest_from if channel.shares_digests else 0
         entry = self._deliver_to(channel, entry, save, digest_from)
         if self.gate is None or self.gate.state_id:  # only messages about jobs can be acknowledged
             next_one = reminder(entry, config.alerts.reminder_s, self.clock.now())
@@ -141,7 +140,7 @@ class Outbox:
         working = [
             channel
             for channel in config.channels
-            if channel.kind not in NOTIFIES_NOBODY and not is_dead(channel.channel.fingerprint)
+            if channel.notifies and not is_dead(channel.channel.fingerprint)
         ]
         other = takeover(entry, routed, working)
         if other:

@@ -17,7 +17,7 @@ from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, Sub
 from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import ongoing_events
 from jobmon_core.domain.messages.parts import with_message
-from jobmon_core.domain.messages.restart import began_anew, not_restarted
+from jobmon_core.domain.messages.what_follows import began_anew, not_restarted
 from jobmon_core.system.environment import own_secrets
 from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.json_codec import from_json

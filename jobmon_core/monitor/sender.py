@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.monitor.outbox import Outbox
-    from jobmon_core.store.messages.message_files import MessageStore
+    from jobmon_core.store.message_files import MessageStore
     from jobmon_core.system.files import Stamp
 
 MESSAGES = "messages"  # the name of the lock, the owner record and the log, where a job has its state id

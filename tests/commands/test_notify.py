@@ -9,7 +9,7 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import StoredMessage
-from jobmon_core.store.messages.message_files import MessageStore
+from jobmon_core.store.message_files import MessageStore
 from tests.support.discord_answers import rate_limited
 from tests.support.fake_discord import FakeDiscord
 from tests.support.messages import facts, title

@@ -20,7 +20,7 @@ from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.monitor.outbox import AlertGate, Outbox
 from jobmon_core.store.channels import DeadChannels
-from jobmon_core.store.messages.alerts import AlertFiles
+from jobmon_core.store.message_files import AlertFiles
 from tests.support.clock import FakeClock
 from tests.support.helper import AtHome
 from tests.support.mailbox_channel import Mailbox
@@ -164,7 +164,7 @@ def test_what_one_channel_refuses_another_one_tells_once(home: Home) -> None:
 
 
 def test_a_log_file_and_a_screen_take_the_place_of_no_channel(home: Home) -> None:
-    log, screen = PHONE._replace(kind="log"), PAGER._replace(kind="terminal", routes=())
+    log, screen = PHONE._replace(notifies=False), PAGER._replace(notifies=False, routes=())
     late = ConfiguredChannel("late", "mailbox", (), Mailbox("late"))
     home.config = Config((TEAM, log, screen, late))
     home.answers = {"team": _GONE}

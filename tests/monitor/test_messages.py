@@ -16,7 +16,7 @@ from jobmon_core.monitor.sender import MESSAGES, MessageSender, keep_sending
 from jobmon_core.notify.channels import CHANNEL_TYPES
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import Unreadable
-from jobmon_core.store.messages.message_files import MessageStore
+from jobmon_core.store.message_files import MessageStore
 from jobmon_core.store.owner import Owner
 from tests.support.clock import FakeClock
 from tests.support.mailbox_channel import MAILBOX, messages_in

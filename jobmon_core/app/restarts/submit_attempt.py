@@ -47,7 +47,7 @@ from jobmon_core.domain.job.restart.next_submission import (
     resume_words,
     variables_of,
 )
-from jobmon_core.domain.messages.restart import origin_text
+from jobmon_core.domain.messages.what_follows import origin_text
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.sbatch_errors import is_no_answer

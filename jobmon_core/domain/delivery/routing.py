@@ -38,6 +38,14 @@ class ChannelType(NamedTuple):
     parse: Callable[[Section], Channel | None]  # reads one object under "channels"
     # the channels of the type's own top-level section, named like the type; their names are reserved
     own_section: Callable[[Section], tuple[ConfiguredChannel, ...]] | None = None
+    shares_digests: bool = True  # False: it keeps account of each job, so that each end is sent alone
+    notifies: bool = True  # False: it cannot take the place of a channel that failed
+
+    def configured(
+        self, name: str, kind: str, routes: tuple[Route, ...], channel: Channel
+    ) -> ConfiguredChannel:
+        """Return a channel of this type."""
+        return ConfiguredChannel(name, kind, routes, channel, self.shares_digests, self.notifies)
 
 
 class ConfiguredChannel(NamedTuple):
@@ -47,6 +55,8 @@ class ConfiguredChannel(NamedTuple):
     kind: str  # the value of ``type`` in the configuration
     routes: tuple[Route, ...]  # of the key ``messages``; not the rules of the key ``routes``
     channel: Channel
+    shares_digests: bool = True  # see `ChannelType`
+    notifies: bool = True
 
 
 class RouteRule(NamedTuple):

@@ -16,9 +16,8 @@ from jobmon_core.domain.job.tracking.cause_groups import CauseGroup, cause_group
 from jobmon_core.domain.job.tracking.model import FROM_WORST, End, Source, Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis
-from jobmon_core.domain.messages.chain_stage import never_starts_in_chain, with_chain
 from jobmon_core.domain.messages.parts import job_title, where_fields
-from jobmon_core.domain.messages.restart import restart_sentence
+from jobmon_core.domain.messages.what_follows import never_starts_in_chain, restart_sentence, with_chain
 from jobmon_core.domain.slurm.exit_codes import labelled_exit
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import waited_for_failure

@@ -10,8 +10,8 @@ from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.delivery.outbox import Field, Message
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.ray_reasons import ray_problem
-from jobmon_core.domain.messages.chain_stage import waits_for_nothing_in_chain
 from jobmon_core.domain.messages.parts import job_title, where_fields, with_own_cancel_command
+from jobmon_core.domain.messages.what_follows import waits_for_nothing_in_chain
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import (
     NEVER_SATISFIED,

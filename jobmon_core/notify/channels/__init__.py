@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.routing import Channel
 
 
-def _type_in(module: str) -> ChannelType:
+def _type_in(module: str, *, shares_digests: bool = True, notifies: bool = True) -> ChannelType:
     """Return the type whose ``parse`` is in a module beside this file.
 
     The module is imported at the call: every command that reads the configuration has this table, and few
@@ -26,7 +26,7 @@ def _type_in(module: str) -> ChannelType:
         channel: Channel | None = import_module(f"{__name__}.{module}").parse(section)
         return channel
 
-    return ChannelType(parse)
+    return ChannelType(parse, shares_digests=shares_digests, notifies=notifies)
 
 
 CHANNEL_TYPES: Mapping[str, ChannelType] = {
@@ -36,11 +36,11 @@ CHANNEL_TYPES: Mapping[str, ChannelType] = {
     "teams": _type_in("teams"),
     "telegram": _type_in("telegram"),
     "ntfy": _type_in("ntfy"),
-    "pagerduty": _type_in("pagerduty"),
+    "pagerduty": _type_in("pagerduty", shares_digests=False),
     "matrix": _type_in("matrix"),
     "webhook": _type_in("webhook"),
     "apprise": _type_in("apprise_url"),
-    "terminal": _type_in("terminal"),
-    "log": _type_in("log_file"),
-    "program": _type_in("program"),
+    "terminal": _type_in("terminal", notifies=False),
+    "log": _type_in("log_file", notifies=False),
+    "program": _type_in("program", notifies=False),
 }

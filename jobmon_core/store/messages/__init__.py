@@ -1,1 +1,0 @@
-"""The messages that belong to no single job."""
