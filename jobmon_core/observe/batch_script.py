@@ -74,7 +74,9 @@ def _of_kind(place: PathFact, kind: PathKind) -> PathFact:
 def _kind(mode: int) -> PathKind:
     if stat.S_ISREG(mode):
         return PathKind.FILE
-    return PathKind.FOLDER if stat.S_ISDIR(mode) else PathKind.OTHER
+    if stat.S_ISDIR(mode):
+        return PathKind.FOLDER
+    return PathKind.OTHER
 
 
 def _has_access(path: str, mode: int) -> bool:
@@ -119,7 +121,9 @@ def _lines(path: str) -> int | None:
 def read_text(path: str) -> str | None:
     """Return the first 2 MiB of a regular file as text; None if there is none or it cannot be read."""
     content = read_regular(path, _MAX_TEXT_BYTES)
-    return None if content is None else content.decode(errors="replace")
+    if content is None:
+        return None
+    return content.decode(errors="replace")
 
 
 def existing_folder(folder: str) -> str:
@@ -135,7 +139,9 @@ def quota_of(runner: Runner, folder: str, user: str) -> Quota | None:
     else:
         command = ["quota", "-w", "-p", "-f", found.mounted_at]
     answer = runner.capture(command, _TIMEOUT_S)  # quota exits with 1 if a quota is exceeded
-    return read_quota(answer.stdout) if isinstance(answer, Ran) else None
+    if isinstance(answer, Ran):
+        return read_quota(answer.stdout)
+    return None
 
 
 def read_quota(text: str) -> Quota | None:
@@ -178,7 +184,9 @@ def missing_packages(
     ``folders`` are searched first: the folder of the user's program, then those in its PYTHONPATH.
     """
     answer = runner.capture([python, "-c", _PROBE, ":".join(folders), *names], _PYTHON_TIMEOUT_S)
-    return tuple(answer.stdout.split()) if succeeded(answer) else None
+    if succeeded(answer):
+        return tuple(answer.stdout.split())
+    return None
 
 
 def venv_of(activation: Activation, folder: str) -> EnvironmentFact:

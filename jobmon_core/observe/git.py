@@ -64,8 +64,12 @@ def git_state(folder: str, runner: Runner) -> tuple[GitState | None, str]:
 def commits_between(root: str, older: str, newer: str, runner: Runner) -> int | None:
     """Return how many commits ``newer`` has that ``older`` lacks; None if git cannot tell."""
     counted = runner.capture(_command(root, "rev-list", "--count", f"{older}..{newer}", "--"), _TIMEOUT_S)
-    text = counted.stdout.strip() if succeeded(counted) else ""
-    return int(text) if text.isdecimal() else None
+    text = ""
+    if succeeded(counted):
+        text = counted.stdout.strip()
+    if text.isdecimal():
+        return int(text)
+    return None
 
 
 def _command(folder: str, *arguments: str, settings: Sequence[str] = ()) -> tuple[str, ...]:

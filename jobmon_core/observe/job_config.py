@@ -115,7 +115,9 @@ def parse_yaml(text: str, *, keep_empty: bool = False, keep_numbers: bool = True
         return _Document(text, keep_empty=keep_empty, keep_numbers=keep_numbers).value()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        where = ""
+        if mark:
+            where = f"line {mark.line + 1}, column {mark.column + 1}: "
         what = ", ".join(part for part in (error.context, error.problem) if part)
         raise ValueError(f"not valid YAML: {where}{what}{_hint(what)}") from error
     except yaml.reader.ReaderError as error:
@@ -130,7 +132,9 @@ def parse_yaml(text: str, *, keep_empty: bool = False, keep_numbers: bool = True
 def _hint(problem: str) -> str:
     if "unknown escape character" in problem:
         return "; put a regex in single quotes"
-    return "; indent with spaces" if r"'\t'" in problem else ""
+    if r"'\t'" in problem:
+        return "; indent with spaces"
+    return ""
 
 
 class _Document:
@@ -158,13 +162,19 @@ class _Document:
         if event.tag not in (None, "!"):
             _reject(event, "tags (!name) are not supported")
         if isinstance(event, yaml.ScalarEvent):
-            return self._scalar(event.value) if event.implicit[0] else event.value
-        return self._list() if isinstance(event, yaml.SequenceStartEvent) else self._dict()
+            if event.implicit[0]:
+                return self._scalar(event.value)
+            return event.value
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._list()
+        return self._dict()
 
     def _scalar(self, text: str) -> str | float | bool | None:
         if text.lower() in _CONSTANTS:
             return _CONSTANTS[text.lower()]
-        return _number(text) if self._keep_numbers else text
+        if self._keep_numbers:
+            return _number(text)
+        return text
 
     def _list(self) -> list[object]:
         items = []
@@ -191,7 +201,9 @@ def _reject(event: yaml.Event, problem: str) -> NoReturn:
 def _number(text: str) -> str | float:
     if _INTEGER.fullmatch(text) and len(text) <= _MAX_DIGITS and not text.endswith("_") and "__" not in text:
         return int(text)
-    return float(text) if _NUMBER.fullmatch(text) else text
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    return text
 
 
 def read_runs(path: Path) -> dict[str, PlannedRun | JobRef]:

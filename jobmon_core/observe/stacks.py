@@ -85,7 +85,9 @@ def _dump(runner: Runner, program: str, pid: int, left_s: float) -> tuple[str, s
         return "", "left out: the other processes took too long"
     argv = (program, "dump", "--nonblocking", "--pid", str(pid))
     result = runner.capture(argv, min(_EACH_S, left_s))
-    return (result.stdout[:_MAX_CHARS], "") if succeeded(result) else ("", result.error_text)
+    if succeeded(result):
+        return (result.stdout[:_MAX_CHARS], "")
+    return ("", result.error_text)
 
 
 def _candidates(job_id: str, pids: frozenset[int]) -> list[Candidate]:
@@ -150,7 +152,9 @@ class _Recorder(NamedTuple):
                 if own.include(status.st_mtime, status.st_uid):
                     found.append((status.st_mtime, path))
         latest_s, path = max(found, default=(0.0, Path()))
-        return path if latest_s > since_s else None
+        if latest_s > since_s:
+            return path
+        return None
 
 
 def copy_dumps(ranks: Mapping[int, int], folder: Path, node: str) -> tuple[str, ...]:

@@ -99,7 +99,9 @@ def _why_none(others: FoundCheckpoints, own: OwnFiles) -> str:
     best = ""
     if newest:
         early_s = own.started_s - newest.saved_s
-        when = f", of {duration(early_s)} before its start" if early_s > 0 else ""
+        when = ""
+        if early_s > 0:
+            when = f", of {duration(early_s)} before its start"
         best = f"the newest complete one is {newest.path}{when}; "
     there = f"`jobmon checkpoints {quote(others.folder)}` lists the {number} there"
     return f"none that this run is known to have saved; {best}{there}"
@@ -149,4 +151,6 @@ def _wanted(candidates: Sequence[Candidate]) -> tuple[list[str], list[str]]:
 
 def _text(path: str) -> str | None:
     content = read_regular(path, _MAX_TEXT)
-    return None if content is None else content.decode("utf-8", "replace")
+    if content is None:
+        return None
+    return content.decode("utf-8", "replace")

@@ -63,7 +63,9 @@ def list_files(
             found = ListedFile(name, size_bytes, modified_s, status.st_uid)
             files.setdefault((status.st_dev, status.st_ino), found)
     is_partial = len(matches) > _MAX_FILES or budget.has_left_out
-    problem = "too many other files" if is_partial and not files else ""
+    problem = ""
+    if is_partial and not files:
+        problem = "too many other files"
     return Listing(folder, tuple(files.values()), is_partial, changed_s, problem)
 
 
@@ -121,7 +123,9 @@ def status_of(entry: os.DirEntry[str]) -> os.stat_result | None:
         status = entry.stat()
     except OSError:  # removed meanwhile, or a link to nothing
         return None
-    return status if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode) else None
+    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+        return status
+    return None
 
 
 _MAX_TREE_ENTRIES = 1_000_000

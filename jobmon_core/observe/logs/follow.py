@@ -86,4 +86,6 @@ def _last_whole_state(line: bytes) -> str:
     states = ["".join(clean_lines(state)).rstrip() for state in line.split(b"\r") if state]
     before, last = ["", "", *states][-2:]
     is_in_part = 0 < len(last) < len(before) and last[-1] != before[-1]
-    return before if is_in_part else last
+    if is_in_part:
+        return before
+    return last

@@ -165,7 +165,9 @@ def find_rotated(path: str) -> str:
         return path
     candidates = [path + suffix for suffix in _ROTATED_SUFFIXES]
     copies = [(modified, copy) for copy in candidates if (modified := _modified_ns(copy))]
-    return max(copies)[1] if copies else path
+    if copies:
+        return max(copies)[1]
+    return path
 
 
 def _modified_ns(path: str) -> int:
@@ -174,4 +176,6 @@ def _modified_ns(path: str) -> int:
         status = os.stat(path)  # noqa: PTH116 - the user's path, unchanged
     except (OSError, ValueError):
         return 0
-    return status.st_mtime_ns if stat.S_ISREG(status.st_mode) and status.st_size else 0
+    if stat.S_ISREG(status.st_mode) and status.st_size:
+        return status.st_mtime_ns
+    return 0

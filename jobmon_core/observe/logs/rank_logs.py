@@ -67,7 +67,9 @@ def rank_logs(
 def read_rank_log(path: str) -> LogPart:
     """Read a file from ``rank_logs``: the error that torchrun recorded in it, else its last lines."""
     error = read_error_file(path) if Path(path).name == ERROR_FILE else None
-    return LogPart(error, complete=True) if error else read_tail(path)
+    if error:
+        return LogPart(error, complete=True)
+    return read_tail(path)
 
 
 def _identity(path: str) -> tuple[int, int] | None:
@@ -85,7 +87,9 @@ def _logs_with_id(
 
     ``main_names`` are the names of the main logs up to the job id.
     """
-    no_index = r"(?<!\d_)" if job_id < _MAX_INDEX else ""
+    no_index = ""
+    if job_id < _MAX_INDEX:
+        no_index = r"(?<!\d_)"
     number = re.compile(rf"(?i)(?P<counted>{_COUNTED})?(?<!\d){no_index}{job_id}(?!\d)")
 
     def has_id(name: str) -> bool:
@@ -186,7 +190,9 @@ def read_error_file(path: str) -> LogExcerpt | None:
     except (ValueError, RecursionError):
         return None
     lines = clean_lines(_error_text(record).encode("utf-8", errors="replace"))
-    return LogExcerpt(path, lines, first_number=None) if any(lines) else None
+    if any(lines):
+        return LogExcerpt(path, lines, first_number=None)
+    return None
 
 
 def _error_text(record: object) -> str:
@@ -198,12 +204,18 @@ def _error_text(record: object) -> str:
     error = _member(record, "message") if isinstance(record, dict) else record
     message = _text(_member(error, "message") if isinstance(error, dict) else error)
     traceback = _text(_member(_member(error, "extraInfo"), "py_callstack"))
-    return traceback if message in traceback else f"{traceback}\n{message}".lstrip("\n")
+    if message in traceback:
+        return traceback
+    return f"{traceback}\n{message}".lstrip("\n")
 
 
 def _member(value: object, key: str) -> object:
-    return value.get(key) if isinstance(value, dict) else None
+    if isinstance(value, dict):
+        return value.get(key)
+    return None
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return ""

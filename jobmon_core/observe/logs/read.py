@@ -207,4 +207,6 @@ def _problem(chunk: LogChunk) -> str:
         return chunk.note or "is empty"
     if not chunk.data.strip(b"\x00"):
         return "contains only zero bytes"
-    return "is a binary file, not a log" if is_binary(chunk.data) else ""
+    if is_binary(chunk.data):
+        return "is a binary file, not a log"
+    return ""

@@ -74,4 +74,6 @@ def _unknown_key(key: str, known: Collection[str]) -> str:
 def text_faults(key: str, value: object) -> list[str]:
     """Return a fault unless the value is a text that is not empty."""
     is_valid = isinstance(value, str) and bool(value.strip())
-    return [] if is_valid else [f"{key}: must be a non-empty text"]
+    if is_valid:
+        return []
+    return [f"{key}: must be a non-empty text"]

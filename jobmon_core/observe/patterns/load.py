@@ -131,8 +131,12 @@ def _value_faults(key: str, value: object) -> list[str]:
     elif key == _OPTIONAL_KEY:
         is_valid, expected = isinstance(value, bool), "true or false"
     else:
-        return text_faults(key, value) if key in _REQUIRED_KEYS else []
-    return [] if is_valid else [f"{key}: must be {expected}, not {value!r}"]
+        if key in _REQUIRED_KEYS:
+            return text_faults(key, value)
+        return []
+    if is_valid:
+        return []
+    return [f"{key}: must be {expected}, not {value!r}"]
 
 
 def _list_faults(key: str, value: object) -> list[str]:
@@ -149,7 +153,9 @@ def _regex_faults(entry: dict[str, object]) -> list[str]:
     for index, text in enumerate(texts):
         if text_faults("regex", text):
             continue  # reported with the other values
-        key = f"regex[{index}]" if isinstance(value, list) else "regex"
+        key = "regex"
+        if isinstance(value, list):
+            key = f"regex[{index}]"
         try:
             regex = compile_regex(text)
         except ValueError as error:

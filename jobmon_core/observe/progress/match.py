@@ -143,7 +143,9 @@ class FormatMatcher:
         if table and not counts:
             groups = row_of(table, update.decode("utf-8", "replace"))
             row = self._reading(ROW, groups) if groups else None
-            return [*found, row] if row else found
+            if row:
+                return [*found, row]
+            return found
         return counts + found
 
     def _readings_of(self, each: Format, update: bytes) -> list[Reading]:
@@ -155,7 +157,9 @@ class FormatMatcher:
             groups for groups in self._matches(each, update) if not _NOT_TRAINING.intersection(groups)
         )
         groups = next(of_training, None)
-        return self._reading(each, groups) if groups else None
+        if groups:
+            return self._reading(each, groups)
+        return None
 
     def _matches(self, each: Format, update: bytes) -> Iterator[dict[str, str]]:
         if each.id not in self._compiled:
@@ -233,7 +237,9 @@ def _role(each: Format, label: _Label, unit: str) -> Role:
     if each.role is not Role.MAIN:
         return each.role
     is_download = label.role is Role.MAIN and unit == BYTE and each.is_bar
-    return Role.LOADING if is_download else label.role
+    if is_download:
+        return Role.LOADING
+    return label.role
 
 
 def _is_batch(reading: Reading) -> bool:
@@ -275,7 +281,9 @@ def _metrics(each: Format, groups: dict[str, str]) -> Iterator[tuple[str, float]
 
 
 def _count(groups: dict[str, str], name: str) -> float | None:
-    return count_of(groups[name]) if name in groups else None
+    if name in groups:
+        return count_of(groups[name])
+    return None
 
 
 def _rate(groups: dict[str, str]) -> float | None:
@@ -284,4 +292,6 @@ def _rate(groups: dict[str, str]) -> float | None:
     period = _count(groups, "period_s")
     if period is None and (milliseconds := _count(groups, "period_ms")) is not None:
         period = milliseconds / 1000
-    return 1 / period if period else None
+    if period:
+        return 1 / period
+    return None

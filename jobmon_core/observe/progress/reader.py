@@ -65,7 +65,9 @@ class ProgressReader:
         self.offset += start
 
     def _after(self, updates: list[bytes]) -> LogState:
-        return fold(self.state, self._matcher.readings(updates, self.state.table)) if updates else self.state
+        if updates:
+            return fold(self.state, self._matcher.readings(updates, self.state.table))
+        return self.state
 
 
 def read_progress(

@@ -102,7 +102,9 @@ def _columns(names: list[str]) -> tuple[tuple[int, str], ...]:
         for group, expression in wanted.items()
         if (index := next((i for i, name in enumerate(plain) if expression.fullmatch(name)), -1)) >= 0
     ]
-    return tuple(found) if {"n", "epoch", "percent"} & {group for _, group in found} else ()
+    if {"n", "epoch", "percent"} & {group for _, group in found}:
+        return tuple(found)
+    return ()
 
 
 def _cells(text: str, separator: str) -> list[str]:

@@ -73,12 +73,16 @@ def _modified_s(entry: os.DirEntry[str]) -> float:
 
 def _number(record: object, key: str) -> float | None:
     value = record.get(key) if isinstance(record, dict) else None
-    return value if isinstance(value, float) else None
+    if isinstance(value, float):
+        return value
+    return None
 
 
 def _count(record: object, key: str) -> float | None:
     value = _number(record, key)
-    return value if value is not None and 0 <= value < _LARGEST else None
+    if value is not None and 0 <= value < _LARGEST:
+        return value
+    return None
 
 
 def _latest(history: list[Any], key: str) -> float | None:

@@ -47,7 +47,9 @@ def end_of_block(data: bytes, start: int, offset: int) -> int:
     found = [position for end in _ENDS if (position := data.find(end, least, most)) >= 0]
     if found:
         return min(found) + 1
-    return most if len(data) >= most else 0
+    if len(data) >= most:
+        return most
+    return 0
 
 
 def split_updates(data: bytes) -> list[bytes]:
@@ -101,7 +103,9 @@ def updates_without_ray(data: bytes) -> list[bytes]:
     if data.startswith(b"(") or b"\n(" in data:
         data = _WORKER.sub(b"", _SERVICE.sub(b"", data))
     updates = [update for update in data.split(b"\n") if update]
-    return _without_notes(updates) if _REPEATED_MARK in data else updates
+    if _REPEATED_MARK in data:
+        return _without_notes(updates)
+    return updates
 
 
 def _without_notes(updates: list[bytes]) -> list[bytes]:

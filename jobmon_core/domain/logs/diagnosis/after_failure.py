@@ -96,7 +96,9 @@ def _repeats_banner(before: Sequence[str], after: Sequence[str]) -> bool:
     first = (_normalised(line) for line in before[:_BANNER_LINES] if line[:1].strip())
     banner = {line for line in first if _identifies_start(line)}
     repeated = banner.intersection(map(_normalised, after)) if banner else set[str]()
-    return bool(repeated.difference(map(_normalised, before[_BANNER_LINES:]))) if repeated else False
+    if repeated:
+        return bool(repeated.difference(map(_normalised, before[_BANNER_LINES:])))
+    return False
 
 
 def _identifies_start(line: str) -> bool:

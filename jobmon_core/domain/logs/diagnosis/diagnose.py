@@ -176,7 +176,9 @@ class _Diagnoser:
         confidence = _PROVED if self._analysis.successes else _SUSPECTED
         found = self._no_failure("No failure found", self._success_in_log(), confidence)
         earlier = self._earlier_failure() if self._is_of_file else ""
-        return replace(found, explanation=_SURVIVED).with_note(earlier) if earlier else found
+        if earlier:
+            return replace(found, explanation=_SURVIVED).with_note(earlier)
+        return found
 
     @cached_property
     def _unexplained(self) -> tuple[int, ...]:
@@ -260,7 +262,9 @@ class _Diagnoser:
         """The first of the losses that are nan until the end of the log; None if it ends otherwise."""
         losses = {each.position: each for each in self._analysis.matches if _is_nan_loss(each)}
         first = nan_at_end(self._analysis.lines, tuple(losses)) if losses else None
-        return None if first is None else losses[first]
+        if first is None:
+            return None
+        return losses[first]
 
     def _made_job_hang(self, root: Match | None) -> bool:
         return root is not None and self._evidence.state in _AFTER_HANG and not self._is_doubtful(root)

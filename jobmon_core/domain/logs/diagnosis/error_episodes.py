@@ -178,7 +178,9 @@ class LogAnalysis:
                 continue
             if self._ended_program(match):
                 is_last = self._count_ordinary_lines(match, later) <= _MAX_LINES_AFTER_LAST_FAILURE
-                return match if is_last else None
+                if is_last:
+                    return match
+                return None
             if self._is_last_word(match, later):
                 return match
         return None
@@ -224,7 +226,9 @@ class LogAnalysis:
 
     def _line_above_traceback(self, match: Match) -> str:
         head = self.traceback(match).head
-        return self.lines.unprefixed[head - 1] if head else ""
+        if head:
+            return self.lines.unprefixed[head - 1]
+        return ""
 
     def traceback(self, match: Match) -> Traceback:
         """Return the traceback of a match; it has no frames if the log shows none."""

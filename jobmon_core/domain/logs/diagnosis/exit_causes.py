@@ -272,13 +272,17 @@ def stated_cause(evidence: SlurmEvidence) -> Cause | None:
 def _cancellation(cause: Cause, evidence: SlurmEvidence) -> Cause:
     """Return why a job was cancelled, as far as it is known."""
     if user := evidence.canceller:
-        how = _ENDED_BY_SIGNAL if evidence.is_local else "scancel was run, by hand or from a script."
+        how = "scancel was run, by hand or from a script."
+        if evidence.is_local:
+            how = _ENDED_BY_SIGNAL
         advice = "" if user == YOU else f"If you did not expect this, ask {user} why."
         return Cause(CANCELLED, f"Cancelled by {user}", how, advice)
     if evidence.reason == STOPPED:
         return _STOPPED_ON_RAY
     if evidence.reason == NEVER_SATISFIED:
-        return _NOT_NEEDED if waited_for_failure(evidence.dependency) else _INVALID_DEPENDENCY
+        if waited_for_failure(evidence.dependency):
+            return _NOT_NEEDED
+        return _INVALID_DEPENDENCY
     return cause
 
 
@@ -300,7 +304,9 @@ def advice_without_log(evidence: SlurmEvidence) -> str:
     """Return how the next run of a failed job could leave a log that shows its failure."""
     if evidence.has_script is False:
         return _NO_SCRIPT
-    return _LOCAL_TRACE if evidence.is_local else _TRACE
+    if evidence.is_local:
+        return _LOCAL_TRACE
+    return _TRACE
 
 
 def advice_without_slurm(advice: str) -> str:
@@ -312,7 +318,9 @@ def advice_without_slurm(advice: str) -> str:
 
 
 def _with_details(cause: Cause, evidence: SlurmEvidence) -> Cause:
-    limit = f"The limit was {duration(evidence.limit_s)}." if evidence.limit_s else ""
+    limit = ""
+    if evidence.limit_s:
+        limit = f"The limit was {duration(evidence.limit_s)}."
     details = ""
     match cause.id:
         case "host_oom_kill":

@@ -60,7 +60,9 @@ _SENTENCE_END = re.compile(r"[.;!] ")
 def advice_with_module(diagnosis: Diagnosis) -> str:
     """Return the advice, with the name of a missing module in place of NAME."""
     module = _MISSING_MODULE.search(diagnosis.what_failed)
-    return re.sub(r"\bNAME\b", module[1], diagnosis.advice) if module else diagnosis.advice
+    if module:
+        return re.sub(r"\bNAME\b", module[1], diagnosis.advice)
+    return diagnosis.advice
 
 
 def what_failed_in_log(diagnosis: Diagnosis) -> str:
@@ -79,8 +81,12 @@ def what_failed_in_log(diagnosis: Diagnosis) -> str:
     if diagnosis.cause.startswith("cuda_oom"):
         amount = _AMOUNT.search(line)
         tried = amount and (amount["size"] or size(int(amount["bytes"])))
-        return f"CUDA out of memory (tried {tried})" if tried else ""
-    code_line = diagnosis.evidence[-2].text.strip() if len(diagnosis.evidence) > 1 else ""
+        if tried:
+            return f"CUDA out of memory (tried {tried})"
+        return ""
+    code_line = ""
+    if len(diagnosis.evidence) > 1:
+        code_line = diagnosis.evidence[-2].text.strip()
     return _shortened(_message(line, code_line))
 
 
@@ -92,11 +98,17 @@ def _message(line: str, code_line: str) -> str:
     line = without_prefix(line)
     error = _ERROR.search(line)
     if error is None:
-        return line if " " in line and not line.startswith("terminate called") else ""
+        if " " in line and not line.startswith("terminate called"):
+            return line
+        return ""
     name, text = error[1], _ERRNO.sub("", error[2] or "")
     if not text:
-        return f"{name}: {code_line}" if code_line.startswith("assert ") else ""
-    return text if name in _VAGUE_TYPES else f"{name}: {text}"
+        if code_line.startswith("assert "):
+            return f"{name}: {code_line}"
+        return ""
+    if name in _VAGUE_TYPES:
+        return text
+    return f"{name}: {text}"
 
 
 def without_prefix(line: str) -> str:
@@ -119,4 +131,6 @@ def _shortened(text: str) -> str:
 
 
 def _short_path(path: str) -> str:
-    return path if len(path) <= _MAX_PATH_CHARS else f"…/{'/'.join(path.split('/')[-2:])}"
+    if len(path) <= _MAX_PATH_CHARS:
+        return path
+    return f"…/{'/'.join(path.split('/')[-2:])}"

@@ -69,7 +69,9 @@ def clean_lines(data: bytes) -> tuple[str, ...]:
         lines.pop()
     # map avoids a Python loop over every line, which would be slow for long logs
     shown = tuple(map(str.rstrip, lines))
-    return tuple(map(_shortened, shown)) if max(map(len, shown), default=0) > LINE_LIMIT else shown
+    if max(map(len, shown), default=0) > LINE_LIMIT:
+        return tuple(map(_shortened, shown))
+    return shown
 
 
 def _has_control_characters(data: bytes) -> bool:
@@ -131,7 +133,9 @@ def without_label(line: str, hosts: frozenset[str] = frozenset()) -> str:
         if colon and host in hosts:
             line = text.removeprefix(" ")
     labels = _RANK_LABELS.match(line)
-    return line[labels.end() :] if labels else line
+    if labels:
+        return line[labels.end() :]
+    return line
 
 
 def searched_text(line: str, hosts: frozenset[str] = frozenset()) -> str:
@@ -140,7 +144,9 @@ def searched_text(line: str, hosts: frozenset[str] = frozenset()) -> str:
     if not text.startswith(_CENTURY):  # which rules out nearly every line, quicker than the regex
         return text
     clock = _STEPD_CLOCK.match(text)
-    return f"{_STEPD_NAME}{text[clock.end() :]}" if clock else text
+    if clock:
+        return f"{_STEPD_NAME}{text[clock.end() :]}"
+    return text
 
 
 def is_warning(text: str) -> bool:

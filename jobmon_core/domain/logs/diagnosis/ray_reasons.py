@@ -37,4 +37,6 @@ def ray_problem(reason: str) -> RayProblem | None:
     """Return the problem that a reason of a Ray job stands for; None for ordinary waiting."""
     if reason.startswith(LOST):
         return _LOST
-    return _SHORT if reason.startswith(SHORT) else None
+    if reason.startswith(SHORT):
+        return _SHORT
+    return None

@@ -84,7 +84,9 @@ class Traceback(NamedTuple):
     @property
     def is_missing_variable(self) -> bool:
         """Whether the exception was raised by the look-up of an environment variable (``os.environ``)."""
-        text = self.frames[-1].text if self.frames else ""
+        text = ""
+        if self.frames:
+            text = self.frames[-1].text
         return text.endswith(", in __getitem__") and any(map(text.__contains__, _OS_MODULE))
 
     def user_frame(self) -> Frame | None:
@@ -92,7 +94,9 @@ class Traceback(NamedTuple):
         for frame in reversed(self.frames):
             if not any(map(frame.text.__contains__, _LIBRARIES)):
                 return frame
-        return self.frames[-1] if self.frames else None
+        if self.frames:
+            return self.frames[-1]
+        return None
 
 
 def traceback_above(lines: LogLines, position: int) -> Traceback:
@@ -140,7 +144,9 @@ def _end_of_traceback(lines: LogLines, head: int) -> int | None:
         if lines.labels[index] != label:
             continue
         if not text[:1].isspace():
-            return index if in_frames and text else head
+            if in_frames and text:
+                return index
+            return head
         in_frames = in_frames or _is_frame(text)
     return None
 

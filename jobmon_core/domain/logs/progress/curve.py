@@ -198,10 +198,14 @@ def _period(pauses: list[Pause], curve: Curve) -> float | None:
     distances = [end.at - start.at for start, end in itertools.pairwise(pauses)]
     if not distances:  # one pause: the next one is expected after the same distance as from the start to this
         started_late = first > _SHORTEST_DISTANCE * curve.span_units
-        return first if started_late and last <= _OVERDUE * first else None
+        if started_late and last <= _OVERDUE * first:
+            return first
+        return None
     period = median(distances)
     regular = sum(abs(distance / period - 1) < _TOLERANCE for distance in distances)
-    return period if regular >= _REGULAR * len(distances) and last <= _OVERDUE * period else None
+    if regular >= _REGULAR * len(distances) and last <= _OVERDUE * period:
+        return period
+    return None
 
 
 def _cut(curve: Curve, pauses: list[Pause]) -> Curve:

@@ -85,7 +85,9 @@ class _Forecast(NamedTuple):
 
 
 def _counted_down(found: Estimate, forecast: _Forecast, history: History, now_s: float) -> Estimate:
-    idle_s = max(0.0, now_s - history.samples[-1].at_s) if history.samples else 0.0
+    idle_s = 0.0
+    if history.samples:
+        idle_s = max(0.0, now_s - history.samples[-1].at_s)
     counted_s = min(idle_s, _PATIENCE * history.longest_pause_s)
     remaining_s, shortest_s, longest_s = (max(0.0, each_s - counted_s) for each_s in forecast)
     return replace(found, remaining_s=remaining_s, shortest_s=shortest_s, longest_s=longest_s)
@@ -132,7 +134,9 @@ def _change(curve: Curve) -> float | None:
         distance = max(min(after) - max(before), min(before) - max(after))
         if distance > best and distance > _CHANGE * min(mean(before), mean(after)):
             best, found = distance, index + 1  # the first part after the change may hold some of the old pace
-    return None if found is None else curve.units[0] + found * curve.span_units / _CHANGE_PARTS
+    if found is None:
+        return None
+    return curve.units[0] + found * curve.span_units / _CHANGE_PARTS
 
 
 def _drift(curve: Curve, rest: float) -> float:
@@ -161,7 +165,9 @@ def _confidence(forecast: _Forecast, past_s: float) -> Confidence:
     whole_s = max(forecast.remaining_s, (past_s + forecast.remaining_s) / 2)
     if width_s <= _HIGH * whole_s:
         return Confidence.HIGH
-    return Confidence.MEDIUM if width_s <= _MEDIUM * whole_s else Confidence.LOW
+    if width_s <= _MEDIUM * whole_s:
+        return Confidence.MEDIUM
+    return Confidence.LOW
 
 
 _MARGIN = 1.1  # of the longest expected run time
@@ -199,4 +205,6 @@ def time_limit(duration_s: float) -> str:
     hours, minute = divmod(rest, 60)
     if days:
         return f"{days}-{hours:02}:{minute:02}"
-    return f"{hours}:{minute:02}:00" if hours else f"{minute}:00"
+    if hours:
+        return f"{hours}:{minute:02}:00"
+    return f"{minute}:00"

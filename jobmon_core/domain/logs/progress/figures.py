@@ -11,7 +11,9 @@ _TOKENS = "tokens_per_s"
 
 def percentage(fraction: float, decimals: int = 1) -> str:
     """Return a share: ``67.3%``; ``100%`` only for all of it."""
-    return "100%" if fraction >= 1 else f"{min(fraction, 1 - 10 ** -(decimals + 2)):.{decimals}%}"
+    if fraction >= 1:
+        return "100%"
+    return f"{min(fraction, 1 - 10 ** -(decimals + 2)):.{decimals}%}"
 
 
 def loss(value: float | None) -> str:
@@ -19,7 +21,9 @@ def loss(value: float | None) -> str:
     if value is None:
         return ""
     text = f"{value:.4g}"
-    return text if len(text) <= len("-0.3451") else f"{value:.1e}"
+    if len(text) <= len("-0.3451"):
+        return text
+    return f"{value:.1e}"
 
 
 def metrics(progress: Progress) -> list[str]:
@@ -47,7 +51,9 @@ def units(progress: Progress) -> str:
     """Return what is finished, e.g. ``67,300/100,000 steps`` or ``67,300 steps``, or that it is not clear."""
     if progress.unclear:
         return f"not clear: {', '.join(progress.unclear)}"
-    total = f"/{number(progress.total)}" if progress.total else ""
+    total = ""
+    if progress.total:
+        total = f"/{number(progress.total)}"
     unit = progress.unit if progress.current == 1 and not total else plural(progress.unit)
     return f"{number(progress.current)}{total} {unit}".rstrip()
 
@@ -56,7 +62,9 @@ def position(progress: Progress) -> str:
     """Return e.g. ``step 1,200 of 5,000`` or ``42%``."""
     if progress.unit == "%":
         return f"{number(progress.current)}%"
-    total = f" of {number(progress.total)}" if progress.total else ""
+    total = ""
+    if progress.total:
+        total = f" of {number(progress.total)}"
     return f"{progress.unit} {number(progress.current)}{total}"
 
 
@@ -65,7 +73,9 @@ def done(progress: Progress) -> str:
     if progress.fraction is None:
         return units(progress)
     share = percentage(progress.fraction)
-    return share if progress.unit == "%" else f"{share} ({units(progress)})"
+    if progress.unit == "%":
+        return share
+    return f"{share} ({units(progress)})"
 
 
 def batch(progress: Progress) -> str:

@@ -63,9 +63,9 @@ def is_sound(history: History) -> bool:
 def _moved(median_s: float, pause_s: float) -> float:
     if not median_s:
         return pause_s
-    return (
-        min(pause_s, median_s * _MEDIAN_STEP) if pause_s > median_s else max(pause_s, median_s / _MEDIAN_STEP)
-    )
+    if pause_s > median_s:
+        return min(pause_s, median_s * _MEDIAN_STEP)
+    return max(pause_s, median_s / _MEDIAN_STEP)
 
 
 def _thinned(samples: Sequence[Sample]) -> tuple[Sample, ...]:

@@ -49,11 +49,9 @@ class Progress:
     def at_speed_s(self, average_per_s: float | None = None) -> float | None:
         """Return how long the rest takes at the speed of the log, else at this one; None if not known."""
         speed = self.rate_per_s or average_per_s
-        return (
-            (self.total - self.current) / speed
-            if self.total and speed and self.current < self.total
-            else None
-        )
+        if self.total and speed and self.current < self.total:
+            return (self.total - self.current) / speed
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,9 @@ def early_divergence(followed: TaskProgress) -> str:
 
 def _norm(sample: Sample) -> float:
     value = sample.grad_norm or 0.0
-    return math.inf if math.isnan(value) else value
+    if math.isnan(value):
+        return math.inf
+    return value
 
 
 def _end_of_start(progress: Progress, last: float) -> float:

@@ -42,7 +42,9 @@ def worker_rate_per_s(worker: WorkerProgress) -> float | None:
     """Return the units per second of a worker: as its log prints them, else since it first showed any."""
     progress, first = worker.progress, worker.first
     if progress is None or progress.rate_per_s or first is None or worker.written_s <= first.at_s:
-        return progress.rate_per_s if progress else None
+        if progress:
+            return progress.rate_per_s
+        return None
     return (progress.current - first.current) / (worker.written_s - first.at_s)
 
 
@@ -52,7 +54,9 @@ def worker_state(worker: WorkerProgress, now_s: float, stall_timeout_s: float | 
     if progress and (progress.fraction == 1.0 or progress.end_marker):
         return WorkerState.FINISHED
     is_silent = now_s - worker.written_s >= (stall_timeout_s or _SILENT_S)
-    return WorkerState.SILENT if is_silent else WorkerState.RUNNING
+    if is_silent:
+        return WorkerState.SILENT
+    return WorkerState.RUNNING
 
 
 def has_done_its_share(progress: Progress | None, lines: Sequence[str]) -> bool:
@@ -86,7 +90,9 @@ def how_far_each_came(workers: Mapping[str, WorkerProgress], exits: Mapping[str,
     ]
     if not others:
         codes = {exits.get(name) for name in workers}
-        how = f", and ended with {codes.pop()}" if len(codes) == 1 and None not in codes else ""
+        how = ""
+        if len(codes) == 1 and None not in codes:
+            how = f", and ended with {codes.pop()}"
         return f"all {len(workers)} workers reached their total{how}"
     reached = f"{len(done)} of {len(workers)} workers reached their total"
     return f"{reached}; {listed(others, _MAX_SHOWN)}"

@@ -109,7 +109,9 @@ def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, *, is_read:
             while is_read and file.read(_OUTPUT):
                 pass
     except _DAMAGE as error:
-        what = "has a wrong checksum" if "CRC" in str(error) else "is damaged"
+        what = "is damaged"
+        if "CRC" in str(error):
+            what = "has a wrong checksum"
         raise Corrupt(f"is a zip archive whose member {shown} {what}") from None
     if is_read and member.filename.endswith(".npy"):
         try:
@@ -124,7 +126,9 @@ def _kind_of_zip(archive: zipfile.ZipFile) -> str:
         return "torch"
     if names and all(name.endswith(".npy") for name in names):
         return "npz"
-    return "keras" if {"config.json", "metadata.json"} <= names else "zip"
+    if {"config.json", "metadata.json"} <= names:
+        return "keras"
+    return "zip"
 
 
 GZIP_SIGNATURE = b"\x1f\x8b\x08"

@@ -76,14 +76,18 @@ def _item_size(descr: object) -> int | None:
     """Return the bytes of one element; None if it holds Python objects."""
     match descr:
         case str() if found := _TYPE.fullmatch(descr):
-            return None if found[1] == "O" else int(found[2] or 1) * _WIDE.get(found[1], 1)
+            if found[1] == "O":
+                return None
+            return int(found[2] or 1) * _WIDE.get(found[1], 1)
         case tuple((kind, shape)) if _is_shape(shape if isinstance(shape, tuple) else (shape,)):
             item = _item_size(kind)
             return item and item * prod(shape if isinstance(shape, tuple) else (shape,))
         case list():
             sizes = [_item_size(_without_name(each)) for each in descr]
             known = [each for each in sizes if each is not None]
-            return sum(known) if len(known) == len(sizes) else None
+            if len(known) == len(sizes):
+                return sum(known)
+            return None
     raise Corrupt("is npy with an unknown type of element")
 
 
@@ -110,7 +114,9 @@ def _not_finite(source: Source, begin: int, end: int, descr: object) -> str:
     odd = sum(not isfinite(value) for value in values)
     if not odd:
         return ""
-    share = f"{odd / len(values):.0%}" if 100 * odd >= len(values) else "less than 1%"
+    share = "less than 1%"
+    if 100 * odd >= len(values):
+        share = f"{odd / len(values):.0%}"
     return f"{share} of {len(values):,} values read are NaN or infinite"
 
 

@@ -132,7 +132,9 @@ def _by_content(source: Source, head: bytes) -> Check | None:
         return hdf5.check_hdf5
     if arrays.is_safetensors(source):
         return arrays.check_safetensors
-    return archives.check_tar if archives.is_tar(source) else None
+    if archives.is_tar(source):
+        return archives.check_tar
+    return None
 
 
 def _reject_content(head: bytes, expected: str) -> NoReturn:

@@ -114,7 +114,9 @@ def _is_row(row: _Row, width: int, *, is_first: bool) -> bool:
     if found < width and row.unended is not None:
         raise Truncated(f"ends inside its last row, which has {found} of {width} columns")
     if not is_first:
-        where = f"line {row.line:,}" if row.line else "its last line"
+        where = "its last line"
+        if row.line:
+            where = f"line {row.line:,}"
         # e.g. "has 3 columns in line 12, elsewhere 4"
         raise Corrupt(f"has {found} {UNEVEN_ROWS} {where}, elsewhere {width}")
     return False
@@ -128,7 +130,9 @@ def _missing(sample: Iterable[_Row], width: int) -> str:
         empty = sum(row[number].strip().lower() in _MISSING for row in rows)
         if rows and empty > _MUCH * len(rows):
             found.append(f"column {name[:40]}: {empty / len(rows):.0%} of {len(rows):,} values")
-    return f"empty or not a number: {'; '.join(found[:3])}" if found else ""
+    if found:
+        return f"empty or not a number: {'; '.join(found[:3])}"
+    return ""
 
 
 def _text(line: Line) -> str:

@@ -35,7 +35,9 @@ class Line(NamedTuple):
     @property
     def where(self) -> str:
         """Where the line is, e.g. ``line 17``."""
-        return f"line {self.number:,}" if self.number else f"a line near byte {self.offset:,}"
+        if self.number:
+            return f"line {self.number:,}"
+        return f"a line near byte {self.offset:,}"
 
 
 def all_lines(source: Source) -> Iterator[Line]:
@@ -74,7 +76,9 @@ def reject_nul_bytes(data: bytes, offset: int = 0) -> None:
     """Raise `Corrupt` if the data contain NUL bytes, as after a crash of a node or of its file server."""
     at = data.find(b"\0")
     if at >= 0:
-        near = f" at byte {offset + at:,}" if offset else ""
+        near = ""
+        if offset:
+            near = f" at byte {offset + at:,}"
         raise Corrupt(f"contains NUL bytes{near}: data were lost, e.g. when the node crashed")
 
 

@@ -81,4 +81,6 @@ def _next_value(data: bytes) -> tuple[int, int]:
         raise Truncated("ends inside a value")
     count = int.from_bytes(data[1 : 1 + kind.length_bytes], "big") if kind.length_bytes else kind.fixed
     before = 1 + kind.length_bytes + kind.extra
-    return (before, count * kind.values_each) if kind.values_each else (before + count, 0)
+    if kind.values_each:
+        return (before, count * kind.values_each)
+    return (before + count, 0)

@@ -78,14 +78,18 @@ class _Thrift:
             return [self._element(head & _LAST_NIBBLE, depth) for _ in range(count)]
         if kind == _MAP:
             count = self._varint()
-            kinds = self._take(1)[0] if count else 0
+            kinds = 0
+            if count:
+                kinds = self._take(1)[0]
             pair = kinds >> 4, kinds & _LAST_NIBBLE
             return [self._element(each, depth) for _ in range(count) for each in pair]
         return self._take(self._varint() if kind == _BINARY else _SIZES[kind])
 
     def _element(self, kind: int, depth: int) -> object:
         """Return a value in a list or map; there, a boolean takes a byte."""
-        return self._take(1) if kind in _BOOLEANS else self._value(kind, depth + 1)
+        if kind in _BOOLEANS:
+            return self._take(1)
+        return self._value(kind, depth + 1)
 
     def _take(self, count: int) -> bytes:
         self._at += count

@@ -73,7 +73,9 @@ def progress_events(previous: KnownProblems, seen: Observation) -> tuple[KnownPr
             if kind:
                 is_stall, is_failure = kind is EventKind.STALLED, known.stall_is_failure
                 lasting_s = (seen.now_s - samples[-1].at_s, seen.quiet_s) if is_stall else ()
-                subject = STALL_CANCELLED if is_stall and is_failure else ""
+                subject = ""
+                if is_stall and is_failure:
+                    subject = STALL_CANCELLED
                 events.append(
                     Event(seen.now_s, kind, text, ended=ended, subject=subject, lasting_s=lasting_s)
                 )
@@ -264,7 +266,9 @@ def bound_exceeded(values: Sequence[float]) -> float | None:
     ordered = sorted(past)
     spread = ordered[int(_HIGHEST * (len(ordered) - 1))] - ordered[int(_LOWEST * (len(ordered) - 1))]
     bound = median(past) + _SPREADS * spread + _SHARE * abs(median(past))
-    return bound if median(newest) > bound else None
+    if median(newest) > bound:
+        return bound
+    return None
 
 
 def is_below(values: Sequence[float], bound: float | None) -> bool:

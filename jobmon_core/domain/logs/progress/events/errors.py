@@ -76,7 +76,9 @@ class ErrorWatch:
     @property
     def recheck_s(self) -> float | None:
         """When to look again, before the next look is due (Unix seconds); None if that is not needed."""
-        return None if self.suspect is None or self.suspect.growths else self.suspect.since_s + HOLD_S
+        if self.suspect is None or self.suspect.growths:
+            return None
+        return self.suspect.since_s + HOLD_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +119,9 @@ def _suspect(watch: ErrorWatch, seen: SearchResult) -> Suspect | None:
     found = seen.found if seen.found and _is_new(seen.found, watch) else None
     before = watch.suspect
     if before and _is_survived(before, seen):
-        # the new text of this log shows no failure, so what was found in it is the old one
-        is_old = found is not None and found.log == before.failure.log
-        return _new_suspect(found, seen) if found and not is_old else None
+        if found and found.log == before.failure.log:
+            found = None  # the new text of this log shows no failure: what was found in it is the old one
+        before = None
     if before is None:
         return _new_suspect(found, seen) if found else None
     if before.failure.log not in seen.new_lines:

@@ -56,7 +56,9 @@ class Event:
     @property
     def name(self) -> str:
         """Its stable name for programs, e.g. ``memory-leak``, ``time-limit``."""
-        return self.subject if self.kind is EventKind.TROUBLE else self.kind.replace(" ", "-")
+        if self.kind is EventKind.TROUBLE:
+            return self.subject
+        return self.kind.replace(" ", "-")
 
     @property
     def since_s(self) -> float:

@@ -40,7 +40,9 @@ def unusual_pause_s(history: History, now_s: float) -> float | None:
     usual_s = max(
         _UNUSUAL_S, _UNUSUAL_LONGEST * history.longest_pause_s, _UNUSUAL_MEDIAN * history.median_pause_s
     )
-    return idle_s if idle_s > usual_s else None
+    if idle_s > usual_s:
+        return idle_s
+    return None
 
 
 def ongoing(events: Iterable[Event], task: str = "") -> tuple[EventKind, ...]:

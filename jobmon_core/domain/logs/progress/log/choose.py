@@ -81,7 +81,9 @@ def _moved_on_by(job: Track, inner: Track) -> Track:
         return job
     if later <= _SAME_COUNT_RATIO * n:
         return job._replace(n=later)
-    return inner._replace(total=job.total) if _stands_still(job, inner) else job
+    if _stands_still(job, inner):
+        return inner._replace(total=job.total)
+    return job
 
 
 def _stands_still(bar: Track, line: Track) -> bool:

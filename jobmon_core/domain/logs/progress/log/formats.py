@@ -126,7 +126,9 @@ def known_metric(name: str) -> str:
 def unit_of(name: str) -> str:
     """Return the unit in which a pattern of this name counts; empty if the name does not say that it does."""
     lower = name.lower()
-    return "" if is_measured(lower) else next((unit for word, unit in UNITS.items() if word in lower), "")
+    if is_measured(lower):
+        return ""
+    return next((unit for word, unit in UNITS.items() if word in lower), "")
 
 
 def is_measured(name: str) -> bool:
@@ -147,7 +149,9 @@ def metrics_of(name: str, groups: Sequence[str]) -> tuple[str, ...]:
     if groups and all(groups):
         return tuple(groups)
     printable = "".join(character for character in name if character.isprintable())
-    return (printable[:_MAX_NAME],) if len(groups) == 1 else ()
+    if len(groups) == 1:
+        return (printable[:_MAX_NAME],)
+    return ()
 
 
 def group_names(regex: re.Pattern[bytes]) -> tuple[str, ...]:

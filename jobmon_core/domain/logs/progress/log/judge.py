@@ -145,7 +145,9 @@ def _in_later_epoch(track: Track, epoch_line: Track | None) -> Track:
     if epoch_line is None or track.n is None or track.counts_on:
         return track
     is_behind = epoch_line.last_seen > track.last_seen and (epoch_line.epoch or 0.0) > (track.epoch or 0.0)
-    return track._replace(epoch=epoch_line.epoch, n=0.0) if is_behind else track
+    if is_behind:
+        return track._replace(epoch=epoch_line.epoch, n=0.0)
+    return track
 
 
 def _of_rounds(chosen: ChosenCounters, state: LogState) -> Progress:
@@ -199,9 +201,13 @@ def _announced(track: Track, state: LogState, n: float) -> float | None:
         known = (*state.announced_steps, *filter(None, (state.totals.get("step"),)))
         fitting = [total for total in known if n <= total and abs(total - derived) <= 0.1 * total]
         return min(fitting, key=lambda total: abs(total - derived), default=float(round(derived)))
-    kind = track.unit if track.unit in _OWN_TOTALS or track.unit in state.totals else "step"
+    kind = "step"
+    if track.unit in _OWN_TOTALS or track.unit in state.totals:
+        kind = track.unit
     total = state.totals.get(kind)
-    return total if total is not None and n <= _TOTAL_TOLERANCE * total else None
+    if total is not None and n <= _TOTAL_TOLERANCE * total:
+        return total
+    return None
 
 
 def _epochs_of(track: Track, state: LogState) -> float | None:
@@ -213,11 +219,15 @@ def _epochs_of(track: Track, state: LogState) -> float | None:
     if track.epochs is None:
         in_lines = [each.epochs for each in state.tracks if each.is_epoch_line and each.epochs is not None]
         announced = in_lines[-1] if in_lines else state.totals.get("epoch")
-        return announced if announced and (track.epoch or 0.0) <= announced else None
+        if announced and (track.epoch or 0.0) <= announced:
+            return announced
+        return None
     printed = track.epochs
     looks_like_last = (printed + 1) % _ROUND_NUMBER == 0
     is_last = track.inclusive or looks_like_last or (track.epoch or 0.0) >= printed
-    return printed + 1 if track.counts_from_zero and is_last else printed
+    if track.counts_from_zero and is_last:
+        return printed + 1
+    return printed
 
 
 def _of_epochs(track: Track, state: LogState) -> Progress:

@@ -224,7 +224,9 @@ def _total(track: Track, reading: Reading) -> float | None:
     has_no_total = track.total is None and track.updates > 0
     was_full = track.total is not None and track.n == track.total < reading.total
     only_grows = reading.n == reading.total and not track.is_bar and (has_no_total or was_full)
-    return None if only_grows else reading.total
+    if only_grows:
+        return None
+    return reading.total
 
 
 def _carried(track: Track, n: float) -> int:

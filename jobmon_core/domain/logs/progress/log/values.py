@@ -55,7 +55,9 @@ def number(text: str) -> float | None:
 def count_of(text: str) -> float | None:
     """Return the value of a count; None for ``?``, ``Unknown`` and what no count can be."""
     value = number(text)
-    return value if value is not None and abs(value) <= _LARGEST else None
+    if value is not None and abs(value) <= _LARGEST:
+        return value
+    return None
 
 
 def total_of_share(n: float, percent: str) -> float | None:
@@ -69,7 +71,9 @@ def total_of_share(n: float, percent: str) -> float | None:
     step = 10.0 ** math.floor(math.log10(most))
     while step >= 1 and math.floor(most / step) * step < least:
         step /= 10
-    return math.floor(most / step) * step if step >= 1 else float(round(100 * n / share))
+    if step >= 1:
+        return math.floor(most / step) * step
+    return float(round(100 * n / share))
 
 
 def duration_s(text: str) -> float | None:
@@ -89,7 +93,9 @@ def duration_s(text: str) -> float | None:
         return total + seconds
     found = _WITH_UNITS.findall(text)
     if not found:
-        return total if days and not text else None
+        if days and not text:
+            return total
+        return None
     return total + sum(float(value) * _UNITS_S[unit] for value, unit in found)
 
 
@@ -107,7 +113,9 @@ def rate_per_s(value: str, unit: str) -> float | None:
     if rate is None or rate <= 0:
         return None
     rate = 1.0 / rate if unit.strip().startswith("s/") else rate
-    return rate if math.isfinite(rate) else None
+    if math.isfinite(rate):
+        return rate
+    return None
 
 
 def counted_unit(text: str) -> str:
@@ -120,7 +128,9 @@ def counted_unit(text: str) -> str:
     if _BYTES.fullmatch(name):
         return BYTE
     singular = name.removesuffix("s") if len(name) > 2 else name  # noqa: PLR2004 - "us", "B"
-    return "item" if singular in _ITEMS else singular
+    if singular in _ITEMS:
+        return "item"
+    return singular
 
 
 def plain_label(text: str) -> str:
