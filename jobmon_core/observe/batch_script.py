@@ -10,6 +10,7 @@ import os
 import re
 import stat
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,27 +49,24 @@ def look_at(path: str, *, counts_lines: bool = False) -> PathFact:
     try:
         status = os.stat(path)  # noqa: PTH116 - pathlib drops the slash of "file/" and would find the file
     except (FileNotFoundError, NotADirectoryError):
-        return _of_kind(place, PathKind.MISSING)
+        return replace(place, kind=PathKind.MISSING)
     except (OSError, ValueError):
         return place
     kind = _kind(status.st_mode)
-    is_folder = kind is PathKind.FOLDER
-    return PathFact(
-        path,
-        kind,
-        can_read=_has_access(path, os.R_OK | (os.X_OK if is_folder else 0)),
-        can_write=_has_access(path, os.W_OK | (os.X_OK if is_folder else 0)),
+    search = 0
+    if kind is PathKind.FOLDER:
+        search = os.X_OK
+        place = replace(place, entries=_entries(path))
+    elif counts_lines and kind is PathKind.FILE:
+        place = replace(place, lines=_lines(path))
+    return replace(
+        place,
+        kind=kind,
+        can_read=_has_access(path, os.R_OK | search),
+        can_write=_has_access(path, os.W_OK | search),
         can_run=_has_access(path, os.X_OK),
         size_bytes=status.st_size,
-        entries=_entries(path) if is_folder else 0,
-        above=above,
-        can_write_above=place.can_write_above,
-        lines=_lines(path) if counts_lines and kind is PathKind.FILE else None,
     )
-
-
-def _of_kind(place: PathFact, kind: PathKind) -> PathFact:
-    return PathFact(place.path, kind, above=place.above, can_write_above=place.can_write_above)
 
 
 def _kind(mode: int) -> PathKind:

@@ -1,4 +1,4 @@
-"""Load pattern files: their valid patterns, and all their faults.
+"""Load pattern files, and other files of rules: the valid entries, and all faults.
 
 The regex of a pattern is one RE2 expression or a list of alternatives, each searched for in every line. The
 order of the patterns matters, because a line counts for the first pattern that matches it.
@@ -6,24 +6,92 @@ order of the patterns matters, because a line counts for the first pattern that 
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.logs.diagnosis.log_lines import searched_text
 from jobmon_core.domain.logs.diagnosis.patterns import Pattern, Role, Severity
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
-from jobmon_core.observe.patterns.entries import read_entries, text_faults, unknown_keys
 from jobmon_core.observe.patterns.re2_regex import compile_regex, to_bytes
 from jobmon_core.system.files import shipped_file
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
+
+
+SCHEMA_VERSION = 1
+_DOCUMENT_KEYS = ("schema_version", "rules")
+
+Built = TypeVar("Built")
+Entry = dict[str, object]
+
+
+def read_entries(
+    text: str, faults_of: Callable[[Entry], list[str]], build: Callable[[Entry], Built]
+) -> tuple[tuple[Built, ...], tuple[str, ...], int]:
+    """Read the entries of a JSON text, an object with a version and a list of rules.
+
+    ``faults_of`` returns every fault of an entry, as ``key: what is wrong``; ``build`` gets those without.
+
+    Returns:
+        What was built, all faults of the file, and the number of entries with faults.
+    """
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return (), (f"not valid JSON: {error}",), 0
+    if not isinstance(document, dict):
+        return (), ("must be an object with schema_version and rules",), 0
+    faults = unknown_keys(document, _DOCUMENT_KEYS)
+    version, rules = document.get("schema_version"), document.get("rules")
+    has_version = version == SCHEMA_VERSION and not isinstance(version, bool)
+    faults += [] if has_version else [f"schema_version: must be {SCHEMA_VERSION}, not {version!r}"]
+    faults += [] if isinstance(rules, list) else ["rules: must be a list"]
+    built: list[Built] = []
+    first: dict[str, int] = {}  # the index of the first entry with an id
+    for index, entry in enumerate(rules if isinstance(rules, list) else []):
+        where = f"rules[{index}]"
+        if not isinstance(entry, dict):
+            faults.append(f"{where}: must be an object")
+            continue
+        entry_faults = faults_of(entry)
+        name = entry.get("id")
+        if isinstance(name, str) and first.setdefault(name, index) != index:
+            entry_faults.append(f"id: {name!r} is also the id of rules[{first[name]}]")
+        faults += [f"{where}.{fault}" for fault in entry_faults]
+        if not entry_faults:
+            built.append(build(entry))
+    if not has_version or not isinstance(rules, list):
+        return (), tuple(faults), 0
+    return tuple(built), tuple(faults), len(rules) - len(built)
+
+
+def unknown_keys(entry: Entry, known: Collection[str]) -> list[str]:
+    """Return a fault for each key that is not known."""
+    return [_unknown_key(key, known) for key in entry if key not in known]
+
+
+def _unknown_key(key: str, known: Collection[str]) -> str:
+    from difflib import get_close_matches  # only for this message
+
+    similar = get_close_matches(key, known, n=1)
+    return f"{key}: unknown key" + (f"; did you mean {similar[0]!r}?" if similar else "")
+
+
+def text_faults(key: str, value: object) -> list[str]:
+    """Return a fault unless the value is a text that is not empty."""
+    is_valid = isinstance(value, str) and bool(value.strip())
+    if is_valid:
+        return []
+    return [f"{key}: must be a non-empty text"]
+
 
 FILE_NAME = "error_patterns.json"
 _ROOT = 0
@@ -109,8 +177,8 @@ def read_patterns(path: Path, *, check_examples: bool = True, of_anyone: bool = 
 
 def parse_patterns(text: str, source: str, *, check_examples: bool = True) -> PatternFile:
     """Read patterns from JSON, as ``read_patterns`` does; ``source`` is the path of the file."""
-    read = read_entries(text, partial(_entry_faults, check_examples=check_examples), _pattern)
-    return PatternFile(source, read.built, read.faults, read.skipped)
+    faults_of = partial(_entry_faults, check_examples=check_examples)
+    return PatternFile(source, *read_entries(text, faults_of, _pattern))
 
 
 def _entry_faults(entry: dict[str, object], *, check_examples: bool) -> list[str]:

@@ -8,7 +8,7 @@ from functools import cache, partial
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.job.restart.model import Verdict
 from jobmon_core.domain.job.restart.rules import Rule, When
-from jobmon_core.observe.patterns.entries import Entry, read_entries, text_faults, unknown_keys
+from jobmon_core.observe.patterns.load import Entry, read_entries, text_faults, unknown_keys
 from jobmon_core.system.files import shipped_file
 from jobmon_core.system.json_codec import DecodeError, from_json
 
@@ -28,11 +28,11 @@ def restart_rules() -> tuple[Rule, ...]:
 
 def parse_rules(text: str) -> tuple[tuple[Rule, ...], list[str]]:
     """Return the rules of a JSON text, and its faults; each names its entry and key."""
-    read = read_entries(text, _entry_faults, partial(from_json, Rule))
-    faults = [*read.faults]
-    if not faults and (not read.built or read.built[-1].when != When()):
+    rules, found, _ = read_entries(text, _entry_faults, partial(from_json, Rule))
+    faults = [*found]
+    if not faults and (not rules or rules[-1].when != When()):
         faults.append("rules: the last one must be for every end, without `when`")
-    return read.built, faults
+    return rules, faults
 
 
 def _entry_faults(entry: Entry) -> list[str]:
