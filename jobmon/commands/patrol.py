@@ -72,8 +72,6 @@ _MINUTE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A patrol, and what the next one must know of it."""
-
     patrol: Patrol
     memory: Memory
 

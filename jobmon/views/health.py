@@ -113,7 +113,9 @@ def _row(report: HealthReport) -> list[Cell | str]:
 
 
 def _done_short(found: Progress) -> str:
-    return units(found) if found.fraction is None else percentage(found.fraction)
+    if found.fraction is None:
+        return units(found)
+    return percentage(found.fraction)
 
 
 def _head(report: HealthReport, console: Console) -> Iterator[str]:
@@ -214,7 +216,9 @@ def _gpus(found: GpuHealth) -> str:
     if found.used is not None:
         parts.append(f"{found.used} used")
     if busy := percent(found.mean_percent):
-        span = f" over the last {duration(found.span_s)}" if found.span_s else ""
+        span = ""
+        if found.span_s:
+            span = f" over the last {duration(found.span_s)}"
         parts.append(f"{busy} busy{span}")
     if found.idle:
         names = "all" if len(found.idle) == found.allocated else ", ".join(found.idle)
@@ -250,7 +254,9 @@ def _cluster(found: ClusterResources) -> str:
 def _checkpoints(found: CheckpointHealth, at_s: float) -> str:
     age_s = found.age_s(at_s)
     if age_s is None:
-        return f"{found.problem}: {found.folder}" if found.problem else f"none yet, in {found.folder}"
+        if found.problem:
+            return f"{found.problem}: {found.folder}"
+        return f"none yet, in {found.folder}"
     text = f"saved {age(age_s)} ago{_DOUBTS[found.is_complete]}"
     if found.step is not None:
         text = f"step {found.step}, {text}"
@@ -280,4 +286,6 @@ def _checkpoints_json(report: HealthReport) -> dict[str, Any] | None:
 def _plain(value: float | None) -> float | int | str | None:
     """Return a number for JSON; one with a fraction is rounded to six significant digits."""
     number = json_number(value)
-    return float(f"{number:.6g}") if isinstance(number, float) else number
+    if isinstance(number, float):
+        return float(f"{number:.6g}")
+    return number

@@ -135,18 +135,24 @@ def _progress(live: LiveTask, progress: Progress) -> str:
 def _stuck(job: WatchedJob) -> str:
     """Return why a pending job cannot start without help; empty if it can."""
     hint = None if job.closed else pending_hint(pending_reason(job))
-    return hint.problem if hint and not hint.starts_by_itself else ""
+    if hint and not hint.starts_by_itself:
+        return hint.problem
+    return ""
 
 
 def _problems(view: JobView) -> Iterator[Finding]:
     job = view.job
     yield from _about_the_end(job)
     for live in view.tasks:
-        prefix = f"{live.ref} " if len(job.tasks) > 1 else ""
+        prefix = ""
+        if len(job.tasks) > 1:
+            prefix = f"{live.ref} "
         yield from (_about_a_task(event, prefix) for event in live.ongoing)
     if problem := _stuck(job):
         yield _warning("pending", f"{problem} (`jobmon why {job.ref}` says what to do)")
-    host = view.status.owner.host if view.status.owner else "another host"
+    host = "another host"
+    if view.status.owner:
+        host = view.status.owner.host
     if text := _NO_MONITOR.get(view.status.health):
         yield _warning("monitor", text.format(host=host))
     elif view.age_s is not None and not job.closed:
@@ -162,7 +168,9 @@ def _warning(name: str, text: str) -> Finding:
 
 def _about_the_end(job: WatchedJob) -> Iterator[Finding]:
     if job.outcome in (Outcome.FAILURE, Outcome.UNKNOWN):
-        how = "failed" if job.outcome is Outcome.FAILURE else "outcome unknown"
+        how = "outcome unknown"
+        if job.outcome is Outcome.FAILURE:
+            how = "failed"
         text = ": ".join(filter(None, (how, cause(job))))
         yield Finding(Severity.CRITICAL, redacted(text), id=OUTCOME)
     elif job.is_doubtful_success:
@@ -207,12 +215,13 @@ def _what_changed(patrol: Patrol) -> str:
         return "the first patrol"
     since = f"since {clock(patrol.since_s, patrol.at_s)} ({span(max(0.0, patrol.at_s - patrol.since_s))} ago)"
     news = len(patrol.with_news)
-    what = f"news of {count(news, 'job')}" if news else "nothing has changed"
+    what = "nothing has changed"
+    if news:
+        what = f"news of {count(news, 'job')}"
     return f"{what} {since}"
 
 
 def _still(patrol: Patrol) -> Iterator[str]:
-    """Yield what is still wrong with the jobs that have no news."""
     still = [
         f"{job.seen.label} {problem.text}"
         for job in patrol.jobs

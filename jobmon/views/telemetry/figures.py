@@ -40,14 +40,18 @@ _OF_PROBLEM = ("kind", "subject", "text", "advice", "evidence", "is_critical")  
 
 def percent(value: float | None) -> str:
     """Return e.g. ``87%``; empty if it is not available."""
-    return "" if value is None else f"{value:.0f}%"
+    if value is None:
+        return ""
+    return f"{value:.0f}%"
 
 
 def power(watts: float | None) -> str:
     """Return e.g. ``310 W`` or ``1.2 kW``; empty if it is not available."""
     if watts is None:
         return ""
-    return f"{watts / _KW:.1f} kW" if watts >= _KW else f"{watts:.0f} W"
+    if watts >= _KW:
+        return f"{watts / _KW:.1f} kW"
+    return f"{watts:.0f} W"
 
 
 def of_total(used: float, total: float | None) -> str:
@@ -65,7 +69,9 @@ def gpus_short(reports: Sequence[AgentReport]) -> str:
     if found is None:
         return ""
     used = percent(found.mean_percent) or "?"
-    return f"{found.number}x {used}" if found.number > 1 else used
+    if found.number > 1:
+        return f"{found.number}x {used}"
+    return used
 
 
 def gpus_text(reports: Sequence[AgentReport]) -> str:
@@ -79,7 +85,9 @@ def gpus_text(reports: Sequence[AgentReport]) -> str:
         lowest = found.lowest.gpu.utilization_percent or 0.0
         if found.mean_percent - lowest >= _CLEARLY_LOWER:
             text += f" (lowest {percent(lowest)}: {gpu_name(found.lowest, reports)})"
-    memory = gpu_memory(found.fullest.gpu) if found.fullest else ""
+    memory = ""
+    if found.fullest:
+        memory = gpu_memory(found.fullest.gpu)
     if memory and found.number > 1:
         memory = f"up to {memory}"
     return ", ".join(filter(None, (text, memory, power(found.power_w))))
@@ -87,12 +95,16 @@ def gpus_text(reports: Sequence[AgentReport]) -> str:
 
 def gpu_memory(gpu: Gpu) -> str:
     """Return e.g. ``61.0 of 80.0 GiB``; empty if it is not available."""
-    return "" if gpu.memory is None else of_total(gpu.memory, gpu.memory_total)
+    if gpu.memory is None:
+        return ""
+    return of_total(gpu.memory, gpu.memory_total)
 
 
 def temperature(gpu: Gpu) -> str:
     """Return e.g. ``64 C``; empty if it is not available."""
-    return "" if gpu.temperature_c is None else f"{gpu.temperature_c:.0f} C"
+    if gpu.temperature_c is None:
+        return ""
+    return f"{gpu.temperature_c:.0f} C"
 
 
 def gpu_marks_texts(reports: Sequence[AgentReport]) -> Iterator[str]:
@@ -111,10 +123,16 @@ def memory_text(reports: Sequence[AgentReport]) -> str:
     found = fullest_memory(reports)
     if found is None:
         return ""
-    share = f" ({found.share:.0%})" if found.share is not None else ""
-    node = f" on {found.node}" if len(reports) > 1 else ""
+    share = ""
+    if found.share is not None:
+        share = f" ({found.share:.0%})"
+    node = ""
+    if len(reports) > 1:
+        node = f" on {found.node}"
     kills = oom_kills(reports)
-    killed = f", {count(kills, 'OOM kill')}" if kills else ""
+    killed = ""
+    if kills:
+        killed = f", {count(kills, 'OOM kill')}"
     return f"{of_total(found.memory.used, found.memory.limit)}{share}{node}{killed}"
 
 
@@ -144,8 +162,12 @@ def workers_text(reports: Sequence[AgentReport]) -> str:
 
 
 def _worker_text(worker: Worker) -> str:
-    cpu = f"{percent(worker.cpu_percent)} CPU" if worker.cpu_percent is not None else ""
-    memory = size(worker.memory) if worker.memory is not None else ""
+    cpu = ""
+    if worker.cpu_percent is not None:
+        cpu = f"{percent(worker.cpu_percent)} CPU"
+    memory = ""
+    if worker.memory is not None:
+        memory = size(worker.memory)
     parts = (worker.name or worker_name(worker), status_text(worker.status), cpu, memory)
     return ", ".join(filter(None, parts))
 
@@ -161,7 +183,9 @@ def _which(workers: Sequence[NodeWorker], status: WorkerStatus) -> str:
     known = [str(rank) for rank in ranks if rank is not None]
     if status not in GONE or not known or len(workers) == 1:
         return ""
-    more = ", ..." if len(known) > _NAMED else ""
+    more = ""
+    if len(known) > _NAMED:
+        more = ", ..."
     return f" (rank{'s' if len(known) > 1 else ''} {', '.join(known[:_NAMED])}{more})"
 
 
@@ -176,7 +200,9 @@ def cpu_text(cpu: Cpu | None) -> str:
     """Return e.g. ``15.2 of 16 cores, throttled 12%``; empty if it is not available."""
     if cpu is None or cpu.used_percent is None:
         return ""
-    throttled = f", throttled {percent(cpu.throttled_percent)}" if is_throttled(cpu) else ""
+    throttled = ""
+    if is_throttled(cpu):
+        throttled = f", throttled {percent(cpu.throttled_percent)}"
     return f"{cpu.used_percent / 100:.1f} of {cpu.cores:g} cores{throttled}"
 
 
@@ -206,7 +232,9 @@ def silence_text(report: AgentReport, now_s: float) -> str:
     """Return when a silent agent last reported, and whether it has ended."""
     at_s = report.latest.at_s
     since = f"{clock(at_s, now_s, seconds=True)} ({age(max(0.0, now_s - at_s))} ago)"
-    return f"agent ended, last report {since}" if report.ended_s is not None else f"no report since {since}"
+    if report.ended_s is not None:
+        return f"agent ended, last report {since}"
+    return f"no report since {since}"
 
 
 def silence_texts(reports: Sequence[AgentReport], now_s: float) -> str:
@@ -214,8 +242,12 @@ def silence_texts(reports: Sequence[AgentReport], now_s: float) -> str:
     silent = [each for each in reports if not is_current(each, now_s)]
     if not silent:
         return ""
-    node = f"{silent[0].latest.node.name}: " if len(reports) > 1 else ""
-    more = f"; likewise {count(len(silent) - 1, 'other node')}" if len(silent) > 1 else ""
+    node = ""
+    if len(reports) > 1:
+        node = f"{silent[0].latest.node.name}: "
+    more = ""
+    if len(silent) > 1:
+        more = f"; likewise {count(len(silent) - 1, 'other node')}"
     return f"{node}{silence_text(silent[0], now_s)}{more}"
 
 
@@ -296,9 +328,10 @@ def _node(report: AgentReport, now_s: float) -> dict[str, Any]:
 
 
 def _measured(record: object, *names: str, **renamed: str) -> dict[str, Any]:
-    """Return measured values as `fields` does, each rounded to one decimal."""
     return {key: _rounded(value) for key, value in fields(record, *names, **renamed).items()}
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 1)
+    if value is None:
+        return None
+    return round(value, 1)

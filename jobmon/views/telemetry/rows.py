@@ -32,8 +32,9 @@ _WORKERS_SHOWN = 8
 
 
 def _usage_rows(usage: StepUsage, live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
-    """Yield what the scheduler samples of a task without an agent."""
-    elapsed_s = run_time_s(live.task, now_s) if live.task else None
+    elapsed_s = None
+    if live.task:
+        elapsed_s = run_time_s(live.task, now_s)
     if usage.memory is not None:
         yield "memory", f"{size(usage.memory)}, as Slurm samples it (sstat)"
     if usage.cpu_s is not None and elapsed_s:
@@ -57,7 +58,9 @@ def _worker_texts(live: LiveTask, reports: Sequence[AgentReport], now_s: float) 
         use = f"{percent(worker.cpu_percent) or '?'} CPU"
         if worker.gpus:
             use = f"GPU {','.join(map(str, worker.gpus))}: {percent(used) or '?'}"
-        speed = log_speed(live, logs[worker.rank], now_s) if worker.rank in logs else ""
+        speed = ""
+        if worker.rank in logs:
+            speed = log_speed(live, logs[worker.rank], now_s)
         parts = (status_text(worker.status), use, size(memory) if memory is not None else "", speed)
         yield f"{worker_name(worker)}: {', '.join(filter(None, parts))}"
     if len(workers) > _WORKERS_SHOWN:
@@ -77,9 +80,13 @@ def telemetry_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
     if usage := live.agents.usage:
         yield from _usage_rows(usage, live, now_s)
     for report in live.reports:
-        node = f"{report.latest.node.name}: " if several else ""
+        node = ""
+        if several:
+            node = f"{report.latest.node.name}: "
         if not is_current(report, now_s):
-            why = f": {live.agents.problem}" if live.agents.problem else ""
+            why = ""
+            if live.agents.problem:
+                why = f": {live.agents.problem}"
             yield "agent", f"{node}{silence_text(report, now_s)}{why}"
         elif text := ", ".join(filter(None, node_parts(report.latest))):
             yield "CPU", f"{node}{text}"

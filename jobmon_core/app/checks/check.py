@@ -19,7 +19,7 @@ from jobmon_core.domain.before.checks.check_all import check_all
 from jobmon_core.domain.before.checks.facts import Facts, PastRun, PathFact, PathKind, Setup
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import ConfigInvalid, JobmonError
-from jobmon_core.domain.job.job_settings import JobSettings, RestartMode
+from jobmon_core.domain.job.job_settings import JobSettings, RestartMode, RestartSettings
 from jobmon_core.domain.slurm.sbatch_options import UnknownOption, misplaced_options
 from jobmon_core.domain.webhook import mask_webhooks
 from jobmon_core.observe.artifacts.listing import disk_of
@@ -79,7 +79,6 @@ def _past_run(job: WatchedJob, task: Task, interval_s: float | None, *, had_prog
 
 
 def _progress_of(ctx: Context, job: WatchedJob) -> tuple[float | None, bool]:
-    """Return the longest interval between a task's checkpoints, and whether jobmon read any progress."""
     stored = ctx.progress_file(job.id).read()
     saved = [each.checkpoints for each in stored.artifacts.values() if each.checkpoints]
     intervals = [each.interval_s for each in saved if each.interval_s]
@@ -144,8 +143,9 @@ class CheckSubmission:
             unread = Facts(Request(), BatchScript(), unknown_option=error.name)
             return self._with_answers(unread, name, arguments)
         settings, settings_fault = _settings(facts.request.script)
-        settings = self.change(settings or JobSettings()) if self.change else settings
-        restart = settings.restart if settings else None
+        if self.change:
+            settings = self.change(settings or JobSettings())
+        own = settings or JobSettings()
         environments = Environments(facts, self.runner)
         jobs = same_jobs(self.ctx, facts.request, facts.script_file.path if facts.script_file else "")
         folder = _written_folder(facts, settings)
@@ -169,11 +169,11 @@ class CheckSubmission:
             shell_files=tuple(
                 PathFact(path, has_line_ends_of_dos="\r\n" in text) for path, text in texts.items()
             ),
-            checkpoint_dir=settings.checkpoint_dir if settings else "",
-            output_dir=settings.output_dir if settings else "",
+            checkpoint_dir=own.checkpoint_dir,
+            output_dir=own.output_dir,
             settings=settings,
             settings_fault=settings_fault,
-            restart=restart if restart and restart.mode is not RestartMode.OFF else None,
+            restart=_wanted(own.restart),
             reads_resume=any(_RESUME_FROM in text for text in (facts.script.text, *texts.values())),
         )
         return self._with_answers(facts, name, arguments)
@@ -186,7 +186,6 @@ class CheckSubmission:
             return _SLURM
 
     def _with_answers(self, facts: Facts, backend: str, arguments: Sequence[str]) -> Facts:
-        """Return the facts with what the scheduler says."""
         queries = find_backend(backend).submission_queries
         file = facts.script_file
         if queries is None or (file is not None and not file.can_read):
@@ -204,6 +203,12 @@ class CheckSubmission:
         )
 
 
+def _wanted(restart: RestartSettings | None) -> RestartSettings | None:
+    if restart and restart.mode is RestartMode.OFF:
+        return None
+    return restart
+
+
 def _settings(script: str) -> tuple[JobSettings | None, str]:
     """Return the settings beside a script, or why they do not count."""
     try:
@@ -217,7 +222,6 @@ def _logs(facts: Facts) -> tuple[str, ...]:
 
 
 def _paths(facts: Facts, settings: JobSettings | None) -> Iterator[tuple[str, PathFact]]:
-    """Yield what is at each path that the rules look at."""
     uses = [*facts.uses, *(use for uses in facts.task_uses.values() for use in uses)]
     lists = {use.path for use in uses if use.use is Use.LIST}
     wanted = {use.path for use in uses}
@@ -233,26 +237,27 @@ def _paths(facts: Facts, settings: JobSettings | None) -> Iterator[tuple[str, Pa
 
 
 def _checked(file: PathFact) -> PathFact:
-    """Return what is at a path, with what is wrong with its content."""
     if file.kind is not PathKind.FILE or not file.can_read or not file.size_bytes:
         return file
     from jobmon_core.observe.artifacts.formats.check import check_file  # only if there is an input
 
     found = check_file(Path(file.path))
-    return replace(file, damage=found.why) if found.is_bad else file
+    if found.is_bad:
+        return replace(file, damage=found.why)
+    return file
 
 
 def _written_folder(facts: Facts, settings: JobSettings | None) -> str:
-    """Return the folder that the job probably writes most to."""
     if settings and settings.output_dir:
         return settings.output_dir
     written = [use for use in facts.uses if use.use in _WRITTEN]
     written.sort(key=lambda use: _WRITTEN.index(use.use))
-    return written[0].folder if written else facts.folder
+    if written:
+        return written[0].folder
+    return facts.folder
 
 
 def _shell_texts(facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield the path and the text of each shell script that the script runs."""
     for use in facts.uses:
         if use.use is Use.PROGRAM and use.path.endswith((".sh", ".bash")):
             yield use.path, read_text(use.path) or ""

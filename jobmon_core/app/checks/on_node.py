@@ -32,8 +32,6 @@ _JOB_NAME = "jobmon-check"
 
 
 class _End(NamedTuple):
-    """Why the wait for the short job ended."""
-
     problem: Finding | None = None
     text: str = ""  # what the job wrote
     is_over: bool = True  # whether the job has ended
@@ -95,7 +93,6 @@ class CheckNode:
         return _End(replace(end.problem, text=f"{end.problem.text}, and {result}"))
 
     def _follow(self, jobs: ShortJobs, job: Submitted, log: Path, wait_s: float) -> _End:
-        """Wait until the short job is over, and return what it wrote."""
         clock = self.ctx.clock
         asked_s = clock.now()
         started_s: float | None = None
@@ -118,7 +115,9 @@ class CheckNode:
         clock = self.ctx.clock
         until_s = clock.now() + _LOG_S
         while True:
-            text = log.read_text(errors="replace") if log.is_file() else ""
+            text = ""
+            if log.is_file():
+                text = log.read_text(errors="replace")
             if NodeReport.parse(text).is_complete:
                 return _End(text=text)
             if clock.now() > until_s:
@@ -141,7 +140,9 @@ def _why_no_node(backend: str) -> str:
 
 
 def _still_waiting(job: Submitted, reason: str, wait_s: float) -> Finding:
-    why = f" ({reason})" if reason not in ("", "None") else ""
+    why = ""
+    if reason not in ("", "None"):
+        why = f" ({reason})"
     return warned(
         f"the short job {job.ref} was still pending after {duration(wait_s)}{why}",
         "Try again with --wait 600, or when the partition is less busy.",
@@ -149,8 +150,9 @@ def _still_waiting(job: Submitted, reason: str, wait_s: float) -> Finding:
 
 
 def _cancelled(error: str, job: Submitted) -> str:
-    """Return what became of a job that was to be cancelled, given Slurm's error text."""
-    cluster = f"-M {job.cluster} " if job.cluster else ""
+    cluster = ""
+    if job.cluster:
+        cluster = f"-M {job.cluster} "
     if error:
         return f"could not be cancelled ({error}); `scancel {cluster}{job.ref}` cancels it"
     return "was cancelled"

@@ -56,7 +56,10 @@ class Environments:
             if activation.kind is Kind.VENV:
                 found_venv = venv_of(activation, self.facts.folder)
                 is_made = bool(found_venv.problem) and _MAKES_VENV.search(self.facts.script.text)
-                yield EnvironmentFact(activation, is_known=False) if is_made else found_venv
+                if is_made:
+                    yield EnvironmentFact(activation, is_known=False)
+                else:
+                    yield found_venv
             elif activation.kind is Kind.CONDA:
                 yield self._conda(activation, found[:number])
             elif activation.kind is Kind.MODULE:
@@ -75,7 +78,9 @@ class Environments:
             return EnvironmentFact(activation, problem=problem)
         found = conda_environment(activation, before, self.facts.environment)
         by_module = any(each.kind is Kind.MODULE for each in before)  # its conda may have folders of its own
-        return EnvironmentFact(activation, is_known=False) if found.problem and by_module else found
+        if found.problem and by_module:
+            return EnvironmentFact(activation, is_known=False)
+        return found
 
     def python_programs(self) -> Iterator[PythonFact]:
         """Yield each Python program of the script."""
@@ -85,10 +90,14 @@ class Environments:
 
     def _program(self, program: Program) -> PythonFact:
         path = self._source_path(program)
-        text = read_text(path) if path else None
+        text = None
+        if path:
+            text = read_text(path)
         source = None if text is None else read_source(text)
         python, why = self._interpreter(program)
-        shown = path if text is not None else ""
+        shown = ""
+        if text is not None:
+            shown = path
         fact = PythonFact(program, shown, source, python, unknown_because=why)
         if why.endswith(_NOT_ON_PATH):
             return fact._replace(not_found=why.removesuffix(_NOT_ON_PATH))
@@ -109,7 +118,9 @@ class Environments:
             return "the program changes its own path"
         if _INSTALLS.search(script.text):
             return "the script installs packages"
-        return "the PYTHONPATH of the job is not known" if values.get("PYTHONPATH", "") is None else ""
+        if values.get("PYTHONPATH", "") is None:
+            return "the PYTHONPATH of the job is not known"
+        return ""
 
     def _missing(
         self, python: str, folders: tuple[str, ...], names: tuple[str, ...]
@@ -120,7 +131,9 @@ class Environments:
         return self._missing_packages[key]
 
     def _source_path(self, program: Program) -> str:
-        file = program.python.file if program.python else ""
+        file = ""
+        if program.python:
+            file = program.python.file
         if file.startswith("/"):
             return file
         named = (
@@ -130,7 +143,9 @@ class Environments:
             and use.line == program.line
             and use.path.endswith(os.path.normpath(file))
         )
-        return next(named, "") if file else ""
+        if file:
+            return next(named, "")
+        return ""
 
     def _python_path(self) -> list[str]:
         values = self.facts.values
@@ -163,18 +178,22 @@ class Environments:
             return "", why
         environments = [each for each in self.environments() if each.activation.line <= program.line]
         if environments:
-            last = environments[-1]
-            return last.python, "" if last.python else (last.problem or "its environment is not known here")
+            return _python_of(environments[-1])
+        return self._by_path(name)
+
+    def _by_path(self, name: str) -> tuple[str, str]:
         path = self.facts.values.get("PATH")
         if not path:
             return "", "the PATH of the job is not known"
         found = find_program(name, path)
         if not found:
             return "", f"{name}{_NOT_ON_PATH}"
-        if name in _LAUNCHERS:  # their Python is beside them
-            beside = os.path.join(os.path.dirname(found), "python")  # noqa: PTH118, PTH120 - texts
-            return (beside, "") if os.access(beside, os.X_OK) else ("", f"the Python of {name} is not known")
-        return found, ""
+        if name not in _LAUNCHERS:
+            return found, ""
+        beside = os.path.join(os.path.dirname(found), "python")  # noqa: PTH118, PTH120 - texts
+        if os.access(beside, os.X_OK):
+            return beside, ""
+        return "", f"the Python of {name} is not known"
 
     def _unknown_path(self, activations: list[Activation]) -> str:
         """Return why it is not known which Python a name means; empty if it is known."""
@@ -204,4 +223,12 @@ class Environments:
                     return None
                 names |= set_names(sourced)
         has_eval = any(command.name == "eval" for command in self.facts.script.commands)
-        return None if has_eval else frozenset(names)
+        if has_eval:
+            return None
+        return frozenset(names)
+
+
+def _python_of(environment: EnvironmentFact) -> tuple[str, str]:
+    if environment.python:
+        return environment.python, ""
+    return "", environment.problem or "its environment is not known here"

@@ -85,7 +85,6 @@ def _script_path(name: str, environment: Mapping[str, str]) -> str:
 
 
 def _environment_of_job(request: Request, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that the job gets from this environment, by ``--export``."""
     usual = {name: value for name, value in environment.items() if not name.startswith(("SLURM_", "SBATCH_"))}
     names = request.options.get("export", "ALL").split(",")
     own = dict(name.split("=", 1) for name in names if "=" in name)
@@ -119,7 +118,6 @@ def _known_values(request: Request, environment: Mapping[str, str], folder: str)
 
 
 def _python_script(script: BatchScript, file: PathFact | None) -> Iterator[Program]:
-    """Yield the program of a batch script that is itself written in Python."""
     if script.language.startswith("python") and file is not None:
         run = PythonRun(script.interpreter[-1], file=file.path, is_unbuffered="-u" in script.interpreter)
         yield Program(Command(1), (), (script.interpreter[0], file.path), run)
@@ -132,7 +130,6 @@ def _uses_of_tasks(
     folder: str,
     uses: tuple[PathUse, ...],
 ) -> Iterator[tuple[int, tuple[PathUse, ...]]]:
-    """Yield, for the first tasks of an array, the paths that depend on the index of the task."""
     if request.array is None or _TASK not in script.text:
         return
     for number, task in enumerate(request.array):

@@ -126,9 +126,13 @@ def _job_facts(ctx: Context, known: Overview, live: LiveTask, files: JobFiles, u
     """Return all that is known of a task; ``unread`` says why its files could not be read."""
     now_s, job, task = ctx.clock.now(), live.job, live.task
     is_running = live.group is Group.RUNNING and task is not None
-    found = live_verdict(ctx, job, task) if is_running and task else None
+    found = None
+    if is_running and task:
+        found = live_verdict(ctx, job, task)
     reports = tuple(report for report in live.reports if is_current(report, now_s))
-    cluster = ctx.cluster_resources(job.backend, job.cluster) if is_running else None
+    cluster = None
+    if is_running:
+        cluster = ctx.cluster_resources(job.backend, job.cluster)
     report = HealthReport(
         at_s=now_s,
         ref=live.ref,
@@ -158,7 +162,6 @@ def _job_facts(ctx: Context, known: Overview, live: LiveTask, files: JobFiles, u
 
 
 def _state(live: LiveTask) -> str:
-    """Return the state in the words of the scheduler."""
     if live.task is None:
         return JobState.PENDING
     if live.task.end:
@@ -177,14 +180,18 @@ def _reason(live: LiveTask) -> str:
         return ""
     if task.diagnosis and task.diagnosis.cause:
         return task.diagnosis.headline
-    return task.end.why if live.group is Group.UNKNOWN else end_text(task.end)
+    if live.group is Group.UNKNOWN:
+        return task.end.why
+    return end_text(task.end)
 
 
 def _problem(live: LiveTask) -> str:
     """Return why a pending task never starts, or why a success is doubtful; empty for any other."""
     if live.group is Group.PENDING:
         hint = pending_hint(_reason(live))
-        return f"it {hint.problem}" if hint and not hint.starts_by_itself else ""
+        if hint and not hint.starts_by_itself:
+            return f"it {hint.problem}"
+        return ""
     task = live.task
     if task is None or not task.is_doubtful_success or task.diagnosis is None:
         return ""
@@ -197,7 +204,9 @@ def _elapsed_s(live: LiveTask, now_s: float) -> float | None:
         return None
     if task.end:
         return task.end.elapsed_s
-    return max(0.0, now_s - task.start_s) if task.start_s else None
+    if task.start_s:
+        return max(0.0, now_s - task.start_s)
+    return None
 
 
 def _network(
@@ -212,8 +221,12 @@ def _network(
         for report in reports
         if report.fabric is not None
     ]
-    has_gpus = any(report.latest.gpus for report in reports) if reports else None
-    situation = found.situation if found else None
+    has_gpus = None
+    if reports:
+        has_gpus = any(report.latest.gpus for report in reports)
+    situation = None
+    if found:
+        situation = found.situation
     is_advancing = situation is not None and situation.is_advancing
     return network_verdict(
         NetworkFacts(_nodes(live), files.nccl, tuple(fabrics), has_gpus, is_advancing, unread)
@@ -226,7 +239,9 @@ def _nodes(live: LiveTask) -> int | None:
     if not lists_all_nodes(live.job.backend):
         return None
     task = live.task
-    nodes = (task.end.nodes if task.end else "") or task.nodes if task else ""
+    nodes = ""
+    if task:
+        nodes = (task.end.nodes if task.end else "") or task.nodes
     return len(node_names(nodes)) or None
 
 
@@ -285,7 +300,9 @@ def _outdated(known: Overview, live: LiveTask, now_s: float) -> str:
     if text := _NO_MONITOR.get(health):
         return text
     age_s = known.age_s(job, now_s) or (now_s - job.stale_since_s if job.stale_since_s else None)
-    return "" if age_s is None else f"the scheduler last answered about it {duration(age_s)} ago"
+    if age_s is None:
+        return ""
+    return f"the scheduler last answered about it {duration(age_s)} ago"
 
 
 _AT_ONCE = 8
@@ -321,7 +338,9 @@ def ask_each(
 
     def ask(name: str) -> PodAnswer | JobmonError:
         is_first = name == names[0]
-        folder = checkpoint_folder if is_first else ""
+        folder = ""
+        if is_first:
+            folder = checkpoint_folder
         try:
             return ask_pod(_RUNNER, name, namespace, with_ray=with_ray and is_first, checkpoint_folder=folder)
         except JobmonError as error:
@@ -344,7 +363,9 @@ def facts_of_pods(pods: Pods, at_s: float, job: HealthFacts | None = None) -> He
     names = ", ".join(each.pod for each in pods.answers)
     facts = job or HealthFacts(HealthReport(at_s, name=names))
     known = facts.known
-    number = len(pods.answers) if len(pods.answers) > 1 else None
+    number = None
+    if len(pods.answers) > 1:
+        number = len(pods.answers)
     reports = tuple(
         AgentReport(Sample(at_s, node=Node(each.pod), gpus=each.gpus)) for each in pods.answers if each.gpus
     )

@@ -101,7 +101,6 @@ def _files_of(job: WatchedJob) -> JobFiles:
 
 
 def _markers(job: WatchedJob) -> Iterator[tuple[str, bool]]:
-    """Yield what the user named as the signs that the job is done, and whether this run has written it."""
     if job.own_settings.done is None:
         return
     for task in in_order(list(job.tasks.values()))[:_MAX_TASKS]:
@@ -127,4 +126,7 @@ def _uniquely_named(quotes: Iterable[Quote]) -> Iterator[Quote]:
         if quote.text in texts:
             continue
         texts.add(quote.text)
-        yield quote if len(texts) == 1 else replace(quote, name=f"{quote.name} ({len(texts)})")
+        if len(texts) == 1:
+            yield quote
+        else:
+            yield replace(quote, name=f"{quote.name} ({len(texts)})")

@@ -39,7 +39,9 @@ def check_channel(ctx: Context, channel: str) -> None:
     """
     names = [each.name for each in ctx.configuration().channels]
     if channel not in names:
-        known = f"the configured ones are {', '.join(names)}" if names else "no channel is configured"
+        known = "no channel is configured"
+        if names:
+            known = f"the configured ones are {', '.join(names)}"
         raise JobmonError(f"there is no channel {channel!r}: {known}")
 
 

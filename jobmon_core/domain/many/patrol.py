@@ -249,7 +249,9 @@ def _outputs(seen: SeenJob) -> str:
 
 
 def _with_reason(state: str, seen: SeenJob) -> str:
-    return f"{state}: {seen.reason}" if seen.reason else state
+    if seen.reason:
+        return f"{state}: {seen.reason}"
+    return state
 
 
 def _digest(quote: Quote) -> str:
@@ -289,7 +291,6 @@ def patrol_command(every_minutes: float, channel: str) -> RegularCommand:
 
 
 def _times(minutes: float) -> tuple[str, str]:
-    """Return the times as crontab(5) and systemd.time(7) write them."""
     if minutes in _MINUTES:
         each = ",".join(str(minute) for minute in range(_MINUTE, _HOUR, int(minutes)))
         return f"{each} * * * *", f"*:{each}"

@@ -66,11 +66,9 @@ def check_all(facts: Facts) -> tuple[Finding, ...]:
     """Return every item; if the script cannot be read, only what needs no text of it."""
     if facts.unknown_option:
         asked = _items(facts, {"sbatch": script.test_only})
-        return (
-            asked
-            if asked[0].severity is Severity.CRITICAL
-            else (*_items(facts, {"script": script.unread}), *asked)
-        )
+        if asked[0].severity is Severity.CRITICAL:
+            return asked
+        return (*_items(facts, {"script": script.unread}), *asked)
     file = facts.script_file
     if file is not None and (file.kind is not PathKind.FILE or not file.can_read):
         return _items(facts, _WITHOUT_TEXT)

@@ -66,7 +66,9 @@ def _environment(facts: Facts, script: NodeScript, report: NodeReport, node: str
     lines = facts.script.text.split("\n")
     for text in report.of("setup"):
         number = int(text) if text.isdigit() else 0
-        line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+        line = ""
+        if 0 < number <= len(lines):
+            line = lines[number - 1].strip()
         return _failed(
             script, f"line {number} fails on {node}: {line}", "Check the names of modules and paths there."
         )
@@ -115,7 +117,9 @@ def _imports(script: NodeScript, report: NodeReport, node: str) -> Finding:
         problems = each.get("failed")
         if isinstance(problems, dict) and problems:
             package, why = next(iter(problems.items()))
-            others = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            others = ""
+            if len(problems) > 1:
+                others = f" (and {len(problems) - 1} more)"
             return _failed(
                 script,
                 f"on {node}, {each.get('executable')} cannot import {package}{others}: {why}",
@@ -139,7 +143,9 @@ def _cuda(script: NodeScript, report: NodeReport, gpus: list[_Gpu], node: str) -
     if not isinstance(torch, dict):
         if not gpus:
             return unknown(f"nvidia-smi shows no GPU on {node}")
-        supports = f", which supports CUDA up to {driver}" if driver else ""
+        supports = ""
+        if driver:
+            supports = f", which supports CUDA up to {driver}"
         return passed(f"driver {gpus[0].driver} on {node}{supports}")
     return _cuda_of_torch(torch, driver, node)
 
@@ -156,7 +162,9 @@ def _cuda_of_torch(torch: dict[str, object], driver: str, node: str) -> Finding:
             f"this PyTorch ({torch.get('version')}) is built without CUDA", "Install one with CUDA."
         )
     if not torch.get("available"):
-        newest = f"the driver supports CUDA up to {driver}" if driver else "no driver answers"
+        newest = "no driver answers"
+        if driver:
+            newest = f"the driver supports CUDA up to {driver}"
         return failed(
             f"PyTorch for CUDA {built_for} finds no GPU on {node}; {newest}",
             f"Install a PyTorch for CUDA {driver} or older."
@@ -169,7 +177,9 @@ def _cuda_of_torch(torch: dict[str, object], driver: str, node: str) -> Finding:
 
 
 def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
+    if isinstance(value, int):
+        return value
+    return 0
 
 
 def _gpu_memory(facts: Facts, script: NodeScript, gpus: list[_Gpu], node: str) -> Finding:

@@ -119,7 +119,6 @@ def _private_options(facts: Facts) -> Iterator[str]:
 
 
 def _set_up_line(command: Command) -> str:
-    """Return a line that sets up the environment and reports its own failure."""
     words = [f"{each.name}={each.value.raw}" for each in command.assignments]
     text = " ".join([*words, *(word.raw for word in command.words)])
     return f"{text} || echo '{MARK} setup {command.line}'"
@@ -182,12 +181,15 @@ def _environment_words(fact: PythonFact) -> tuple[Word, ...]:
         for n, name in enumerate(names)
         if n > start and (_PYTHON.fullmatch(name) or name in PYTHON_LAUNCHERS)
     ]
-    return words[start : ends[0]] if ends else ()
+    if ends:
+        return words[start : ends[0]]
+    return ()
 
 
 def _python_command(fact: PythonFact) -> str:
-    """Return the command that starts the Python of a program, by its container, uv or conda if it has one."""
-    own = fact.program.python.interpreter if fact.program.python else ""
+    own = ""
+    if fact.program.python:
+        own = fact.program.python.interpreter
     own = "python" if own in PYTHON_LAUNCHERS else own or "python3"
     return " ".join([*(word.raw for word in _environment_words(fact)), own])
 

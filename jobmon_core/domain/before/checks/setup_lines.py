@@ -80,7 +80,6 @@ def set_up_of(script: BatchScript, values: Mapping[str, str | None]) -> SetUp:
 
 
 def _is_safe(command: Command, values: Mapping[str, str | None]) -> bool:
-    """Whether a command changes the environment and runs no program of the user."""
     if not _has_harmless_redirections(command) or not all(
         expands_safely(each.value) for each in command.assignments
     ):
@@ -96,7 +95,6 @@ def _is_safe(command: Command, values: Mapping[str, str | None]) -> bool:
 
 
 def _sets_up(name: str, words: tuple[Word, ...]) -> bool:
-    """Whether a command of conda, of modules or of the shell itself sets up the environment."""
     if name in _CONDA:
         return bool(words) and words[0].raw in ("activate", "deactivate")
     if name in ("module", "ml"):
@@ -105,7 +103,6 @@ def _sets_up(name: str, words: tuple[Word, ...]) -> bool:
 
 
 def _only_sets_up(path: Word, arguments: tuple[Word, ...], values: Mapping[str, str | None]) -> bool:
-    """Whether a sourced file is an activation script or an init file, by its path."""
     written = re.sub("[\"']", "", path.raw)
     text = _CONDA_BASE.sub("", written, count=1) if _CONDA_BASE.match(written) else written
     if (text == written and not expands_safely(path)) or re.search(r"[`()<>\s]", text):
@@ -154,8 +151,9 @@ def _assigned(command: Command) -> set[str]:
 
 
 def _may_matter(command: Command) -> bool:
-    """Whether a command that the short job leaves out may set up something that the programs need."""
-    first = command.words[0].raw if command.words else ""
+    first = ""
+    if command.words:
+        first = command.words[0].raw
     if command.in_function:
         return False
     if first in _CONDA:

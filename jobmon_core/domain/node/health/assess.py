@@ -81,17 +81,17 @@ def _redacted(found: Finding, ref: str) -> Finding:
 
 
 def _conclusion(facts: HealthFacts, report: HealthReport) -> tuple[bool | None, str]:
-    """Return whether the job is healthy, and why."""
     if report.wrong:
         return False, f"{count(len(report.wrong), 'issue')} found"
     if report.stage is Stage.RUNNING:
         return _of_running(facts, report.gpus)
-    is_healthy = True if report.stage is Stage.SUCCEEDED else None
+    is_healthy = None
+    if report.stage is Stage.SUCCEEDED:
+        is_healthy = True
     return is_healthy, redacted(_ended_or_waiting(facts))
 
 
 def _of_running(facts: HealthFacts, gpus: GpuHealth) -> tuple[bool | None, str]:
-    """Return whether a running job without issues is healthy, and why."""
     if facts.outdated:
         return None, f"what jobmon knows may be out of date: {facts.outdated}"
     situation = facts.situation
@@ -113,7 +113,9 @@ def _has_just_advanced(at_s: float, situation: Situation) -> bool:
 
 def _ended_or_waiting(facts: HealthFacts) -> str:
     if facts.known.stage is Stage.WAITING:
-        return f"it has not started ({facts.reason})" if facts.reason else "it has not started"
+        if facts.reason:
+            return f"it has not started ({facts.reason})"
+        return "it has not started"
     if facts.known.stage is Stage.UNKNOWN:
         return ": ".join(filter(None, ("it ended, and its outcome is unknown", facts.reason)))
     return _WHY[facts.known.stage]
@@ -143,7 +145,6 @@ def _of_verdicts(verdicts: Iterable[Event]) -> Iterator[Finding]:
 
 
 def _further(facts: HealthFacts, gpus: GpuHealth, told: set[str]) -> Iterator[Finding]:
-    """Yield what is wrong with a running job beside what triage has ``told``."""
     known = facts.known
     if told.isdisjoint(_ABOUT_IDLE_GPUS):
         yield from _unused_gpus(facts, gpus)
@@ -175,7 +176,9 @@ def _unused_gpus(facts: HealthFacts, gpus: GpuHealth) -> Iterator[Finding]:
         situation = facts.situation
         is_past_start = situation is not None and situation.age_s > situation.thresholds.startup_s
     if is_past_start:
-        span = f" over the last {duration(gpus.span_s)}" if gpus.span_s else ""
+        span = ""
+        if gpus.span_s:
+            span = f" over the last {duration(gpus.span_s)}"
         allocated = count(gpus.allocated or 0, "GPU")
         yield warned(
             f"{_UNUSED}: {allocated} allocated, {gpus.mean_percent or 0.0:.0f}% busy{span}",
@@ -184,7 +187,6 @@ def _unused_gpus(facts: HealthFacts, gpus: GpuHealth) -> Iterator[Finding]:
 
 
 def _disks(facts: HealthFacts) -> dict[str, Disk]:
-    """Return the file systems that agents see, and that of the outputs, by a folder on them."""
     found: dict[str, Disk] = {}
     for report in facts.reports:
         for disk in report.latest.disks:
@@ -220,7 +222,6 @@ def _is_idle(found: NodeGpu, percent: float | None) -> bool:
 
 
 def _means(situation: Situation | None) -> dict[tuple[str, int], float]:
-    """Return the mean utilisation of each GPU, by node and index, over the time that a problem must last."""
     if situation is None:
         return {}
     found = {}

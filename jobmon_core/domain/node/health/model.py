@@ -55,7 +55,9 @@ class GpuHealth:
     def mean_percent(self) -> float | None:
         """The mean utilisation of those that are known."""
         known = [each for each in self.utilizations if each is not None]
-        return sum(known) / len(known) if known else None
+        if known:
+            return sum(known) / len(known)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +75,16 @@ class CheckpointHealth:
 
     def age_s(self, at_s: float) -> float | None:
         """Return how long ago it was saved."""
-        return None if self.saved_s is None else max(0.0, at_s - self.saved_s)
+        if self.saved_s is None:
+            return None
+        return max(0.0, at_s - self.saved_s)
 
     @property
     def next_s(self) -> float | None:
         """When the next one is due."""
-        return None if self.saved_s is None or not self.interval_s else self.saved_s + self.interval_s
+        if self.saved_s is None or not self.interval_s:
+            return None
+        return self.saved_s + self.interval_s
 
     def is_overdue(self, at_s: float, elapsed_s: float | None) -> bool:
         """Whether a run has not saved one for over two usual intervals; False if its start is not known."""

@@ -98,7 +98,6 @@ LOOK_AT_NODE = (
 
 
 def _unset(variable: str, value: str) -> str:
-    """Return the advice about a variable that keeps NCCL from the fabric."""
     return f"Unset {variable} ({value} now), unless it is meant."
 
 
@@ -235,7 +234,9 @@ def nccl_verdict(found: NcclLines, nodes: int | None, fabric: str = "") -> Findi
     if slow == sum(used.values()):
         return _sockets(found, fabric, spans_nodes=spans_nodes)
     if slow:
-        what = "channels between nodes" if found.channels else "processes"
+        what = "processes"
+        if found.channels:
+            what = "channels between nodes"
         return network_finding(
             NetworkState.DEGRADED,
             f"{TCP} and {_fast_name(found)}",
@@ -247,7 +248,6 @@ def nccl_verdict(found: NcclLines, nodes: int | None, fabric: str = "") -> Findi
 
 
 def _of_first_lines(found: NcclLines, fabric: str, *, spans_nodes: bool) -> Finding | None:
-    """Return what the lines of the start prove, before NCCL says which network it uses."""
     if found.providers:
         return _libfabric(found)
     if IB_DEVICES in found.evidence:
@@ -326,7 +326,9 @@ def _sockets_advice(found: NcclLines, fabric: str) -> str:
     if OFI_NONE in found.evidence:
         return SHOW_EFA
     wants_ofi = "EFA" in fabric or "ofi" in found.settings.get("NCCL_NET_PLUGIN", "").lower()
-    return LOAD_OFI if wants_ofi or OFI in found.evidence else USE_IB
+    if wants_ofi or OFI in found.evidence:
+        return LOAD_OFI
+    return USE_IB
 
 
 def _fabric_of(found: NcclLines) -> str:
@@ -346,7 +348,9 @@ def _switched_off(found: NcclLines) -> str:
     """Return the variable by which the user chose TCP; empty if there is none."""
     if found.settings.get("NCCL_NET", "").lower() == SOCKET.lower():
         return "NCCL_NET"
-    return "NCCL_IB_DISABLE" if found.settings.get("NCCL_IB_DISABLE", "0") not in ("", "0") else ""
+    if found.settings.get("NCCL_IB_DISABLE", "0") not in ("", "0"):
+        return "NCCL_IB_DISABLE"
+    return ""
 
 
 def _ok(transport: str, text: str, found: NcclLines, *names: str) -> Finding:
@@ -360,13 +364,17 @@ def _fast_name(found: NcclLines) -> str:
         return _PROVIDER_NAMES.get(providers[0].partition(";")[0], f"libfabric's {providers[0]}")
     names = [name for name in (found.channels or found.networks) if name != SOCKET]
     if names and names[0] != "IB":
-        return "InfiniBand" if names[0].startswith("IBext") else names[0]
+        if names[0].startswith("IBext"):
+            return "InfiniBand"
+        return names[0]
     return _ib_name(found)
 
 
 def _ib_name(found: NcclLines) -> str:
     devices = found.evidence.get(IB_DEVICES, "")
-    return "RoCE" if "/RoCE" in devices and not _INFINIBAND_PORT.search(devices) else "InfiniBand"
+    if "/RoCE" in devices and not _INFINIBAND_PORT.search(devices):
+        return "RoCE"
+    return "InfiniBand"
 
 
 def _gdr_text(found: NcclLines) -> str:
@@ -376,7 +384,9 @@ def _gdr_text(found: NcclLines) -> str:
         return f", {found.rdma_channels:,} of {count(total, 'channel')} with GPUDirect RDMA"
     if found.rdma_channels or found.gdr:
         return " with GPUDirect RDMA"
-    return " without GPUDirect RDMA" if total or found.gdr is False else ""
+    if total or found.gdr is False:
+        return " without GPUDirect RDMA"
+    return ""
 
 
 def _is_tcp(provider: str) -> bool:

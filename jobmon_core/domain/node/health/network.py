@@ -35,8 +35,6 @@ class NodeFabric:
 
 @dataclass(frozen=True, slots=True)
 class _Traffic:
-    """The traffic of a node, in bytes per second."""
-
     node: str
     ports: tuple[FabricPort, ...]  # those that are active and show their counters
     rdma: float  # over the fabric, without IP over InfiniBand
@@ -79,7 +77,9 @@ def _used(
     """Return the verdict on a fabric that at least one node uses; ``flat`` are the nodes that do not."""
     name = traffic[0].ports[0].kind
     if flat:
-        verb = "sends" if len(flat) == 1 else "send"
+        verb = "send"
+        if len(flat) == 1:
+            verb = "sends"
         text = f"{', '.join(flat)} {verb} nothing over {name}, the other nodes do"
         return network_finding(NetworkState.DEGRADED, name, text, evidence, LOOK_AT_NODE)
     if idle := [*_idle_ports(traffic)]:
@@ -172,14 +172,18 @@ def network_verdict(facts: NetworkFacts) -> Finding:
         return network_finding(NetworkState.NOT_APPLICABLE, text=text)
     fabric = fabric_text(facts.fabrics)
     said = nccl_verdict(facts.nccl, facts.nodes, fabric)
-    counted = counters_verdict(facts.fabrics, facts.nodes) if facts.is_advancing else None
+    counted = None
+    if facts.is_advancing:
+        counted = counters_verdict(facts.fabrics, facts.nodes)
     if said is not None and said.id != NetworkState.UNKNOWN:
         return _confirmed(said, counted)
     if counted is not None and counted.id != NetworkState.UNKNOWN:
         return counted
     if said is not None:
         lacks_one = not fabric and facts.nodes is not None and len(facts.fabrics) == facts.nodes
-        return _without_fabric(said) if lacks_one else said
+        if lacks_one:
+            return _without_fabric(said)
+        return said
     return counted or _unknown(facts, fabric)
 
 

@@ -131,22 +131,30 @@ def read_checkpoints(text: str, folder: str) -> CheckpointHealth:
     step, saved_s, name = finished or max(found)
     times = sorted(each[1] for each in found)
     gaps = sorted(later - earlier for earlier, later in pairwise(times))
-    interval_s = gaps[len(gaps) // 2] if gaps else None
-    is_complete = True if finished else None
+    interval_s = None
+    if gaps:
+        interval_s = gaps[len(gaps) // 2]
+    is_complete = None
+    if finished:
+        is_complete = True
     return CheckpointHealth(folder, len(found), name, step, saved_s, is_complete, interval_s or None)
 
 
 def _folder_problem(text: str) -> str:
     """Return the error of the shell about the folder, else that it has no checkpoint."""
     error = next((line for line in text.splitlines() if "cd:" in line), "")
-    return error.rpartition(": ")[2] if error else "no checkpoint with a step in its name"
+    if error:
+        return error.rpartition(": ")[2]
+    return "no checkpoint with a step in its name"
 
 
 def pod_answer(pod: str, sections: dict[str, str], checkpoint_folder: str) -> PodAnswer:
     """Return what a pod's answer shows; ``sections`` are its parts by name."""
     processes = read_processes(sections.get("processes", ""))
     gpus = read_gpus(sections.get("gpus", ""), processes)
-    cluster = read_ray_status(sections["ray"]) if "ray" in sections else None
+    cluster = None
+    if "ray" in sections:
+        cluster = read_ray_status(sections["ray"])
     problems = []
     if not gpus:
         problems.append(f"GPUs of {pod}: {_why(sections.get('gpus', ''), 'nvidia-smi shows none')}")
@@ -166,12 +174,16 @@ def pod_answer(pod: str, sections: dict[str, str], checkpoint_folder: str) -> Po
 
 def _why(text: str, otherwise: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:200] if lines else otherwise
+    if lines:
+        return lines[-1][:200]
+    return otherwise
 
 
 def _number(text: str) -> float | None:
     """Return a number; None for other text, e.g. ``[N/A]``."""
-    return float(text) if _FIGURE.fullmatch(text) else None
+    if _FIGURE.fullmatch(text):
+        return float(text)
+    return None
 
 
 _MAX = 1e15  # of any number here; NaN is not below it
@@ -199,7 +211,9 @@ def parse_node_gpus(
         )
         found = entry.get("processesPids") or entry.get("processes_pids")
         for each in found if isinstance(found, list) else ():
-            pid = _ray_number(each, "pid") if isinstance(each, Mapping) else None
+            pid = None
+            if isinstance(each, Mapping):
+                pid = _ray_number(each, "pid")
             if pid is not None:
                 processes.append(GpuProcess(int(pid), "", _bytes(_ray_number(each, "gpuMemoryUsage")), uuid))
     return tuple(gpus), tuple(processes)
@@ -214,4 +228,6 @@ def _ray_number(entry: Mapping[str, object], *names: str) -> float | None:
 
 
 def _bytes(mebibytes: float | None) -> int | None:
-    return None if mebibytes is None else int(mebibytes * _MIB)
+    if mebibytes is None:
+        return None
+    return int(mebibytes * _MIB)

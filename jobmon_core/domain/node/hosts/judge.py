@@ -74,7 +74,6 @@ def apply_look(number: int, job: HostJob, look: Look, now_s: float) -> tuple[Hos
 
 
 def _with_machine(job: HostJob, run: SeenRun | None, look: Look) -> HostJob:
-    """Return the record with the name of the job's machine, as soon as it is known."""
     if job.machine or not look.machine or _boot_id(job, run) != look.boot_id:
         return job
     return replace(job, machine=look.machine)
@@ -170,7 +169,9 @@ def is_another_machine(job: HostJob, run: SeenRun | None, look: Look, now_s: flo
 
 def _boot_id(job: HostJob, run: SeenRun | None) -> str:
     process = (run.command if run else None) or job.process
-    return process.boot_id if process else job.boot_id
+    if process:
+        return process.boot_id
+    return job.boot_id
 
 
 def _machine(job: HostJob, run: SeenRun | None) -> str:
@@ -178,7 +179,6 @@ def _machine(job: HostJob, run: SeenRun | None) -> str:
 
 
 def _elsewhere(job: HostJob, run: SeenRun | None, look: Look) -> str:
-    """Explain that another machine answered, with the names of both if they are known."""
     machine = _machine(job, run)
     if not machine or machine == look.machine:
         return f"another machine answers under the name {job.host}: it shows nothing of the job"
@@ -199,7 +199,9 @@ def _without_evidence(job: HostJob, run: SeenRun | None, look: Look, now_s: floa
     process = (run.command if run else None) or job.process
     if process is None:  # its wrapper has just started or was killed, or its files are gone
         is_starting = 0 <= now_s - job.registered_s < _START_TIMEOUT_S and job.boot_id in ("", look.boot_id)
-        return Status(JobState.RUNNING, _STARTING) if is_starting else Gone()
+        if is_starting:
+            return Status(JobState.RUNNING, _STARTING)
+        return Gone()
     if why := _restart_reason(process, look):
         return JobEnd(JobState.NODE_FAIL, reason=why)
     return Gone()
@@ -209,7 +211,9 @@ def _restart_reason(process: Process, look: Look) -> str:
     """Return which restart ended a process; empty if none did."""
     if process.boot_id != look.boot_id:
         return RESTARTED
-    return OTHER_CONTAINER if look.is_other_container(process) else ""
+    if look.is_other_container(process):
+        return OTHER_CONTAINER
+    return ""
 
 
 def may_be_removed(job: HostJob, now_s: float) -> bool:

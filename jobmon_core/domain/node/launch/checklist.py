@@ -156,14 +156,15 @@ def _errors(facts: LaunchFacts, launch: Launch) -> dict[int, str]:
 
 
 def _details(facts: LaunchFacts, found: tuple[Launch, ...]) -> Iterator[str]:
-    """Yield a line for the missing ranks of each kind."""
     for launch in found:
         errors = _errors(facts, launch)
         yield from list(dict.fromkeys(errors.values()))[:_MAX_DETAILS]
         rest = launch.missing - errors.keys()
         for ranks, what in ((rest & launch.ended, "ended"), (rest - launch.ended, "not seen")):
             if ranks:
-                name = "rank" if len(ranks) == 1 else "ranks"
+                name = "ranks"
+                if len(ranks) == 1:
+                    name = "rank"
                 yield f"{name} {compact(list(ranks))} of {launch.size} ({launch.launcher}): {what}"
 
 
@@ -184,8 +185,6 @@ def step_errors(lines: Iterable[str]) -> dict[int, str]:
 
 
 class _Placed(NamedTuple):
-    """A GPU, and its name for the user and for the peaks."""
-
     name: str
     key: str
     gpu: Gpu
@@ -243,7 +242,9 @@ def _gpus(facts: LaunchFacts) -> list[_Placed]:
     found = []
     for report in facts.reports:
         node = report.latest.node.name
-        place = f" of {node}" if len(facts.reports) > 1 else ""
+        place = ""
+        if len(facts.reports) > 1:
+            place = f" of {node}"
         for gpu in report.latest.gpus:
             is_allowed = not facts.gpu_ids or gpu.index in facts.gpu_ids
             if is_allowed and not gpu.is_mig and not gpu.is_lost:
@@ -255,7 +256,9 @@ def _named(gpus: list[_Placed]) -> str:
     """Return e.g. ``GPU 2 and 2 others``."""
     text = ", ".join(each.name for each in gpus[:_MAX_NAMED])
     more = len(gpus) - _MAX_NAMED
-    return f"{text} and {count(more, 'other')}" if more > 0 else text
+    if more > 0:
+        return f"{text} and {count(more, 'other')}"
+    return text
 
 
 def check_files(facts: LaunchFacts) -> Iterator[Finding]:

@@ -79,10 +79,11 @@ def _checklist(facts: LaunchFacts, peaks: dict[str, float], *, with_processes: b
 
 def _judged(state: LaunchState, facts: LaunchFacts) -> tuple[LaunchState, Event | None]:
     """Return the state with a verdict, if the time for it has come, and the event about it."""
-    if facts.age_s < facts.window_s:
+    failed = state.of(Severity.CRITICAL)
+    if facts.age_s < facts.window_s or (failed and not _is_certain(state, facts, failed)):
         return state, None
-    if failed := state.of(Severity.CRITICAL):
-        return _failed(state, facts, failed) if _is_certain(state, facts, failed) else (state, None)
+    if failed:
+        return _failed(state, facts, failed)
     if waiting := state.of(Severity.PENDING):
         if facts.age_s < max(_PREPARES_S, facts.window_s):
             return state, None
@@ -92,8 +93,9 @@ def _judged(state: LaunchState, facts: LaunchFacts) -> tuple[LaunchState, Event 
     if any(item.id == WORKERS and item.severity is Severity.INFO for item in state.items):
         event = Event(facts.now_s, EventKind.LAUNCHED, launched_text(state.items))
         return replace(state, verdict=Severity.INFO), event
-    is_final = facts.age_s >= facts.window_s + _UNKNOWN_S
-    return (replace(state, verdict=Severity.UNKNOWN) if is_final else state), None
+    if facts.age_s >= facts.window_s + _UNKNOWN_S:
+        state = replace(state, verdict=Severity.UNKNOWN)
+    return state, None
 
 
 def _is_certain(state: LaunchState, facts: LaunchFacts, failed: tuple[Finding, ...]) -> bool:
@@ -143,7 +145,9 @@ def _recovered(
 def launched_text(items: tuple[Finding, ...]) -> str:
     """Return e.g. ``launched: 8/8 workers, 4/4 GPUs in use, 1 warning``."""
     warnings = sum(item.severity is Severity.WARNING for item in items)
-    number = count(warnings, "warning") if warnings else ""
+    number = ""
+    if warnings:
+        number = count(warnings, "warning")
     return f"launched: {', '.join(filter(None, (started_text(items), number)))}"
 
 
@@ -163,4 +167,7 @@ def without_repeats(new: Iterable[Event], known: Iterable[Event], task: str) -> 
         is_explained = event.kind is EventKind.LAUNCH_FAILED and EventKind.ERROR in problems
         is_missing = event.subject == _DEAD_WORKER and EventKind.LAUNCH_FAILED in problems
         is_repeat = event.kind is not EventKind.RECOVERED and (is_explained or is_missing)
-        yield replace(event, is_quiet=True) if is_repeat else event
+        if is_repeat:
+            yield replace(event, is_quiet=True)
+        else:
+            yield event

@@ -88,7 +88,9 @@ _NAMES = ("folder", "job", "pid", "node", "interval", "lifetime", "disk", "log")
 
 
 def _last(values: list[str], default: str) -> str:
-    return values[-1] if values else default
+    if values:
+        return values[-1]
+    return default
 
 
 def _fault(options: AgentOptions) -> str:

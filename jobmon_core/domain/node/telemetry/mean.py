@@ -76,7 +76,6 @@ def _gpu(last: Gpu, samples: Iterable[Sample]) -> Gpu:
 
 
 def _mean(records: Sequence[tuple[T, float]]) -> T:
-    """Return the last record with the weighted means of the averaged fields where they are known."""
     last = records[-1][0]
     changes: dict[str, Any] = {}
     for name in _AVERAGED[type(last)]:
@@ -113,11 +112,15 @@ class Thinning:
         self._pending.append(sample)
         first = self._pending[0]
         age_s = sample.at_s - (first.at_s - first.span_s)
-        return self.flush() if age_s >= self._step_s(sample.at_s) - sample.span_s / 2 else None
+        if age_s >= self._step_s(sample.at_s) - sample.span_s / 2:
+            return self.flush()
+        return None
 
     def held_back(self) -> Sample | None:
         """Return the mean of the collected samples without the latest one; None if there are none."""
-        return without_names(mean_sample(self._pending[:-1])) if len(self._pending) > 1 else None
+        if len(self._pending) > 1:
+            return without_names(mean_sample(self._pending[:-1]))
+        return None
 
     def flush(self) -> Sample | None:
         """Return the mean of the samples collected so far; None if there are none."""

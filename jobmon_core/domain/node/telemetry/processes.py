@@ -91,7 +91,6 @@ def _is_first(process: Process, target: Target) -> bool:
 
 
 def _is_of_agent(process: Process, target: Target) -> bool:
-    """Whether a process belongs to the step of the agent, or is the daemon that runs a step."""
     step = (process.environment or {}).get("SLURM_STEP_ID")
     return process.command == _SLURM_STEP_DAEMON or bool(target.own_step and step == target.own_step)
 
@@ -134,7 +133,6 @@ def bytes_moved(
 def _since(
     before: Mapping[Key, Usage], now: Sequence[Process], new_since_ticks: int
 ) -> tuple[list[tuple[Usage, Usage]], list[Usage]]:
-    """Return the usage of each process with its earlier one, and the earlier one of those that have ended."""
     pairs = []
     for process in now:
         is_new = process.start_ticks >= new_since_ticks

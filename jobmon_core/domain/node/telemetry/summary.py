@@ -37,7 +37,9 @@ class NodeWorker(NamedTuple):
     @property
     def uptime_s(self) -> float | None:
         """For how long it has run; None if it is not known."""
-        return max(0.0, self.at_s - self.worker.started_s) if self.worker.started_s else None
+        if self.worker.started_s:
+            return max(0.0, self.at_s - self.worker.started_s)
+        return None
 
 
 class NodeMemory(NamedTuple):
@@ -49,7 +51,9 @@ class NodeMemory(NamedTuple):
     @property
     def share(self) -> float | None:
         """How much of the limit is used; None without a limit."""
-        return self.memory.used / self.memory.limit if self.memory.limit else None
+        if self.memory.limit:
+            return self.memory.used / self.memory.limit
+        return None
 
 
 class GpuSummary(NamedTuple):
@@ -80,7 +84,9 @@ def all_gpus(reports: Sequence[AgentReport]) -> list[NodeGpu]:
 
 def gpu_name(gpu: NodeGpu, reports: Sequence[AgentReport]) -> str:
     """Return ``GPU 2``, of a task on several nodes ``GPU 2 of n17``."""
-    place = f" of {gpu.node}" if len(reports) > 1 else ""
+    place = ""
+    if len(reports) > 1:
+        place = f" of {gpu.node}"
     return f"GPU {gpu.gpu.index}{place}"
 
 
@@ -111,12 +117,16 @@ def gpu_summary(reports: Sequence[AgentReport]) -> GpuSummary | None:
 
 def memory_share(gpu: Gpu) -> float | None:
     """Return how much of a GPU's memory is used; None if it is not available."""
-    return gpu.memory / gpu.memory_total if gpu.memory is not None and gpu.memory_total else None
+    if gpu.memory is not None and gpu.memory_total:
+        return gpu.memory / gpu.memory_total
+    return None
 
 
 def power_share(gpu: Gpu) -> float | None:
     """Return how much of its power limit a GPU draws; None if it is not available."""
-    return gpu.power_w / gpu.power_limit_w if gpu.power_w is not None and gpu.power_limit_w else None
+    if gpu.power_w is not None and gpu.power_limit_w:
+        return gpu.power_w / gpu.power_limit_w
+    return None
 
 
 def fullest_memory(reports: Sequence[AgentReport]) -> NodeMemory | None:
@@ -153,7 +163,10 @@ def gpu_marks(gpu: Gpu) -> Iterator[str]:
 def _load_marks(gpu: Gpu, busy_percent: float) -> Iterator[str]:
     power = power_share(gpu)
     if busy_percent < _IDLE_PERCENT and not gpu.is_lost:
-        yield "idle" if gpu.own_pids else "not used"
+        if gpu.own_pids:
+            yield "idle"
+        else:
+            yield "not used"
     if busy_percent >= SPINNING_PERCENT and power is not None and power < LOW_POWER:
         yield "busy at low power"
 

@@ -139,7 +139,6 @@ def _of_launchers(
     children: Mapping[int, list[Process]],
     on_gpus: Collection[int],
 ) -> list[tuple[Process, int | None]]:
-    """Return the workers with the children of a launcher in its place."""
     found: list[tuple[Process, int | None]] = []
     for top, rank in tops:
         started: list[Process] = []
@@ -162,7 +161,9 @@ def _side_by_side(top: Process, children: Iterable[Process]) -> list[Process]:
     name, most = max(by_name.items(), key=lambda item: len(item[1]), default=("", []))
     is_script = " " in name and " -m " not in name and name != program_name(top.argv, top.command)
     used_s = sum(child.usage.own_s + child.usage.children_s for child in most)
-    return most if len(most) > 1 and is_script and used_s > top.usage.own_s else []
+    if len(most) > 1 and is_script and used_s > top.usage.own_s:
+        return most
+    return []
 
 
 def _group(top: Process, rank: int | None, children: Mapping[int, list[Process]], stops: set[int]) -> Group:
@@ -215,7 +216,6 @@ def rank_groups(workers: Iterable[Group], before: Iterable[RankGroup]) -> tuple[
 
 
 def _label(worker: Group) -> tuple[tuple[str, str, int], int, bool] | None:
-    """Return the launcher, name and size of a worker's group, its rank, and whether all must run."""
     environment, found = worker.top.environment or {}, rank_of(worker.top)
     if found is None or not found[1] < (size := _size(environment, found[0])):
         return None

@@ -153,7 +153,6 @@ def is_working(situation: Situation) -> bool:
 
 
 def _figures(situation: Situation) -> Iterator[str]:
-    """Yield what is known about a task, in a few lines."""
     seconds = situation.thresholds.must_last_s
     progress, history = situation.progress, situation.history
     if progress is not None and history.samples:
@@ -204,7 +203,9 @@ def is_due(state: TriageState, now_s: float, must_last_s: float) -> bool:
 
 def of_run(state: TriageState, started_s: float) -> TriageState:
     """Return the state; an empty one, if it is about an earlier run."""
-    return state if state.started_s == started_s else TriageState(started_s=started_s)
+    if state.started_s == started_s:
+        return state
+    return TriageState(started_s=started_s)
 
 
 def triage_events(

@@ -44,7 +44,9 @@ class NodeView:
     @property
     def latest(self) -> Sample:
         """The latest sample; an empty one if there is none."""
-        return self.samples[-1] if self.samples else Sample()
+        if self.samples:
+            return self.samples[-1]
+        return Sample()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,9 @@ class Situation:
             _LONGEST_PAUSES * self.history.longest_pause_s,
             _MEDIAN_PAUSES * self.history.median_pause_s,
         )
-        return pause_s if pause_s >= needed_s else None
+        if pause_s >= needed_s:
+            return pause_s
+        return None
 
     @property
     def standstill_s(self) -> float | None:
@@ -126,7 +130,9 @@ class Situation:
         silence_s = min(
             self.log_idle_s, self.age_s, self.age_s if self.outputs_idle_s is None else self.outputs_idle_s
         )
-        return silence_s if silence_s >= self.thresholds.idle_s else None
+        if silence_s >= self.thresholds.idle_s:
+            return silence_s
+        return None
 
     @property
     def is_advancing(self) -> bool:

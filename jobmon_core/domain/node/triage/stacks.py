@@ -47,7 +47,9 @@ class Stack:
     @property
     def name(self) -> str:
         """How a text names the process."""
-        return f"process {self.pid}" if self.rank is None else f"rank {self.rank}"
+        if self.rank is None:
+            return f"process {self.pid}"
+        return f"rank {self.rank}"
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -57,7 +59,6 @@ class Stack:
 
 
 def _threads(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the frames of each thread in the output of ``py-spy dump``, by its name."""
     threads: dict[str, list[str]] = {}
     frames: list[str] | None = None
     for line in text.splitlines():
@@ -99,7 +100,9 @@ def _values(processes: Sequence[Candidate], name: str) -> set[str]:
 
 
 def _rank_of(process: Candidate | None, variable: str) -> str:
-    return process.environment.get(variable, "") if process else ""
+    if process:
+        return process.environment.get(variable, "")
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +151,12 @@ def compare(stacks: Sequence[Stack]) -> Comparison:
         return Comparison(f"all {len(known)} are at {usual[0]}")
     if 2 * number <= len(known):
         return Comparison("the ranks are at different places, as in a program that computes")
-    odd = [stack for stack in known if stack.frames != usual]
+    return _odd([stack for stack in known if stack.frames != usual], f"{number} others are at {usual[0]}")
+
+
+def _odd(odd: Sequence[Stack], others: str) -> Comparison:
     where = "; ".join(f"{stack.name} is at {stack.frames[0]}" for stack in odd)
-    return Comparison(f"{where}; {number} others are at {usual[0]}", tuple(stack.name for stack in odd))
+    return Comparison(f"{where}; {others}", tuple(stack.name for stack in odd))
 
 
 def _missing(missing: Sequence[Stack], waiting: Sequence[Stack]) -> Comparison:
@@ -161,7 +167,6 @@ def _missing(missing: Sequence[Stack], waiting: Sequence[Stack]) -> Comparison:
 
 
 def _waits(stack: Stack) -> bool:
-    """Whether a process waits for the others, by one of its innermost frames."""
     return any(_COLLECTIVE.search(_function(frame)) for frame in stack.frames[:8])
 
 

@@ -40,7 +40,9 @@ def window(node: NodeView, now_s: float, seconds: float) -> Window:
         if sample.at_s < begin_s:
             break
     covered_s = sum(part_s for part_s, _ in parts)
-    return tuple(reversed(parts)) if covered_s >= _MIN_COVERED * seconds else ()
+    if covered_s >= _MIN_COVERED * seconds:
+        return tuple(reversed(parts))
+    return ()
 
 
 def average(of: Window, figure: Figure) -> float | None:
@@ -62,7 +64,9 @@ class GpuView(NamedTuple):
     @property
     def name(self) -> str:
         """How a text names it; with the node only if there are several."""
-        place = f" on {self.node.name}" if len(self.situation.nodes) > 1 else ""
+        place = ""
+        if len(self.situation.nodes) > 1:
+            place = f" on {self.node.name}"
         return f"GPU {self.latest.index}{place}"
 
     @property
@@ -87,7 +91,9 @@ def gpus_of(situation: Situation) -> tuple[GpuView, ...]:
 
 def utilization(gpu: Gpu) -> float | None:
     """Return the utilisation of a GPU in %; None for a partitioned one, whose driver gives none."""
-    return None if gpu.is_mig else gpu.utilization_percent
+    if gpu.is_mig:
+        return None
+    return gpu.utilization_percent
 
 
 def utilizations(situation: Situation, seconds: float) -> tuple[float, ...]:
@@ -99,7 +105,9 @@ def utilizations(situation: Situation, seconds: float) -> tuple[float, ...]:
 def all_known(values: Sequence[float | None]) -> tuple[float, ...]:
     """Return the values; none if any is None."""
     known = tuple(value for value in values if value is not None)
-    return known if len(known) == len(values) else ()
+    if len(known) == len(values):
+        return known
+    return ()
 
 
 def worker_average(
@@ -123,17 +131,23 @@ def cpu_use(situation: Situation, seconds: float) -> tuple[float, float] | None:
     used = all_known([average(of, _used) for of in windows])
     cpus = [node.latest.cpu for node in situation.nodes]
     cores = sum(cpu.cores for cpu in cpus if cpu)
-    return (sum(used), cores) if used and all(cpus) else None
+    if used and all(cpus):
+        return (sum(used), cores)
+    return None
 
 
 def own_cpu(sample: Sample) -> float | None:
     """Return the CPU use of the task in % of one core, as its cgroup counts it."""
-    return sample.cpu.used_percent if sample.cpu else None
+    if sample.cpu:
+        return sample.cpu.used_percent
+    return None
 
 
 def own_memory(sample: Sample) -> float | None:
     """Return the bytes of memory that the task uses."""
-    return sample.memory.used if sample.memory else None
+    if sample.memory:
+        return sample.memory.used
+    return None
 
 
 def _used(sample: Sample) -> float | None:
@@ -141,14 +155,18 @@ def _used(sample: Sample) -> float | None:
     if used is not None:
         return used
     known = [worker.cpu_percent for worker in sample.workers if worker.cpu_percent is not None]
-    return sum(known) if known else None
+    if known:
+        return sum(known)
+    return None
 
 
 def transferred_per_s(situation: Situation, seconds: float) -> float | None:
     """Return the bytes that workers transfer per second (unknown: 0); None without enough samples."""
     windows = [window(node, situation.now_s, seconds) for node in situation.nodes]
     means = all_known([average(of, _transferred_per_s) for of in windows])
-    return sum(means) if means else None
+    if means:
+        return sum(means)
+    return None
 
 
 def _transferred_per_s(sample: Sample) -> float:
@@ -176,4 +194,6 @@ def odd_one(values: Sequence[float], distance: float) -> int | None:
     index = max(range(len(values)), key=lambda i: abs(values[i] - middle))
     others = [value for i, value in enumerate(values) if i != index]
     gap = min(abs(values[index] - other) for other in others)
-    return index if gap > distance and max(others) - min(others) <= distance / 2 else None
+    if gap > distance and max(others) - min(others) <= distance / 2:
+        return index
+    return None

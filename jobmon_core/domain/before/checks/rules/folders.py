@@ -48,7 +48,6 @@ def _configured(facts: Facts) -> Iterator[PathUse]:
 
 
 def _unusable(facts: Facts, use: PathUse) -> Finding | None:
-    """Return the failure of a folder that exists."""
     folder = use.folder
     found = facts.path(folder)
     if found.kind is PathKind.FILE:
@@ -116,7 +115,6 @@ def earlier_outputs(facts: Facts) -> Finding:
 
 
 def _resumes(facts: Facts) -> bool:
-    """Whether an option of a program, or its source, makes it resume, or write over what is there."""
     by_option = any(_RESUMES.search(name) for each in facts.work for name in each.options())
     return by_option or any(each.source and each.source.resumes for each in facts.python)
 
@@ -140,7 +138,6 @@ def room(facts: Facts) -> Finding:
 
 
 def _quota_problem(quota: Quota) -> Finding | None:
-    """Return a failure if a quota is used up, and a warning if it is nearly."""
     shares = [
         (quota.used_bytes, quota.limit_bytes, f"{size(quota.used_bytes)} of {size(quota.limit_bytes or 0)}"),
         (quota.files, quota.files_limit, f"{quota.files:,} of {quota.files_limit or 0:,} files"),

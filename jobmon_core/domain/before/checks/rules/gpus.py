@@ -64,7 +64,9 @@ def _torchrun(_facts: Facts, program: Program, gpus: int | None) -> Finding | No
     each = _number(launcher, "nproc_per_node", "nproc")
     given = launcher.options.get("nproc_per_node", "1")
     if each is None and given in ("gpu", "auto"):
-        return passed(f"line {program.line}: torchrun starts a worker for each GPU") if gpus else None
+        if gpus:
+            return passed(f"line {program.line}: torchrun starts a worker for each GPU")
+        return None
     if each is None and "nproc_per_node" in launcher.options:  # only the job knows it
         return None
     return _compared(program, each or 1, gpus, "torchrun", " per node")
@@ -85,7 +87,9 @@ def _accelerate(facts: Facts, program: Program, gpus: int | None) -> Finding | N
     nodes = facts.request.nodes or 1
     if machines < nodes and total <= (gpus or 0):
         return None  # one launch on each node, e.g. by srun
-    scope = " per node" if machines > 1 or nodes > 1 else ""
+    scope = ""
+    if machines > 1 or nodes > 1:
+        scope = " per node"
     return _compared(program, total // machines or 1, gpus, "accelerate", scope)
 
 
@@ -95,7 +99,9 @@ def _deepspeed(_facts: Facts, program: Program, gpus: int | None) -> Finding | N
         return None
     each = _number(launcher, "num_gpus")
     if each is None:
-        return passed(f"line {program.line}: deepspeed starts a worker for each GPU") if gpus else None
+        if gpus:
+            return passed(f"line {program.line}: deepspeed starts a worker for each GPU")
+        return None
     return _compared(program, each, gpus, "deepspeed", " per node")
 
 
@@ -121,7 +127,6 @@ def _tasks(facts: Facts, program: Program, gpus: int | None) -> Finding | None:
 
 
 def _may_use_several(facts: Facts, program: Program) -> bool:
-    """Whether one process may use several GPUs, by its source."""
     source = facts.source_of(program)
     return source is None or bool(source.fault) or source.may_use_many_gpus
 
@@ -141,7 +146,9 @@ def _single(facts: Facts, program: Program, gpus: int | None) -> Finding | None:
     """Warn if a single process, whose source seems to use only one GPU, gets several."""
     alone = not program.launchers and not program.command.in_background and not program.command.in_loop
     if not gpus or gpus == 1 or not alone or program.python is None:
-        return passed(f"the job asks for {_asked(facts, 1)}") if gpus == 1 and program.python else None
+        if gpus == 1 and program.python:
+            return passed(f"the job asks for {_asked(facts, 1)}")
+        return None
     if _may_use_several(facts, program):
         return None
     return warned(
@@ -181,11 +188,12 @@ def gpu_ids(facts: Facts) -> Finding:
             f"{place}: {_VISIBLE}={ids} overrides the GPUs that Slurm chose",
             "Do not set the variable: Slurm sets it.",
         )
-    return passed("Slurm chooses the GPUs") if gpus else unknown("the job asks for no GPU")
+    if gpus:
+        return passed("Slurm chooses the GPUs")
+    return unknown("the job asks for no GPU")
 
 
 def _chosen(facts: Facts) -> Iterator[tuple[str, str, bool]]:
-    """Yield where GPUs are chosen, which, and whether the choice shares them out among several processes."""
     for command in facts.script.commands:
         pairs = [(each.name, each.value.value(facts.values)) for each in command.assignments]
         pairs += [(_VISIBLE, value) for value in _exported(command.texts(facts.values))]

@@ -63,7 +63,6 @@ def _problem(facts: Facts, use: PathUse) -> Finding | None:
 
 
 def _may_be_downloaded(use: PathUse) -> bool:
-    """Whether a missing input may be a folder that the program itself fills."""
     return use.use is Use.INPUT and use.name.startswith("-") and "." not in posixpath.basename(use.path)
 
 
@@ -120,7 +119,9 @@ def _missing_shares(facts: Facts) -> Iterator[Finding]:
                 missing.setdefault(task, use.path)
     if missing:
         task, path = next(iter(missing.items()))
-        others = f"; likewise for {count(len(missing) - 1, 'other task')}" if len(missing) > 1 else ""
+        others = ""
+        if len(missing) > 1:
+            others = f"; likewise for {count(len(missing) - 1, 'other task')}"
         yield failed(
             f"the input of array task {task}, {path}, does not exist{others}",
             "Compare --array with the names of the files.",
@@ -129,9 +130,13 @@ def _missing_shares(facts: Facts) -> Iterator[Finding]:
 
 def _lists(facts: Facts) -> Iterator[Finding]:
     array = facts.request.array
-    last = max(array) if array else None
+    last = None
+    if array:
+        last = max(array)
     for use in facts.uses:
-        lines = facts.path(use.path).lines if use.use is Use.LIST else None
+        lines = None
+        if use.use is Use.LIST:
+            lines = facts.path(use.path).lines
         if last is None or lines is None:
             continue
         if last > lines:
@@ -166,7 +171,6 @@ def _shard_counts(facts: Facts) -> Iterator[Finding]:
 
 
 def _shards(arguments: tuple[str | None, ...]) -> int | None:
-    """Return the number of shards that the arguments of a program name."""
     previous = ""
     for word in arguments:
         name, has_value, value = (word or "").partition("=")
@@ -176,7 +180,9 @@ def _shards(arguments: tuple[str | None, ...]) -> int | None:
             value = ""
         if value.isascii() and value.isdigit() and int(value):
             return int(value)
-        previous = name if not has_value else ""
+        previous = ""
+        if not has_value:
+            previous = name
     return None
 
 

@@ -40,7 +40,9 @@ def checkpoints(facts: Facts) -> Finding:
             f"the last run saved every {duration(intervals[0])} {_with_limit(limit_s)}", "Save more often."
         )
     if _saves(facts):
-        often = f", every {duration(intervals[0])} in the last run" if intervals else ""
+        often = ""
+        if intervals:
+            often = f", every {duration(intervals[0])} in the last run"
         return passed(f"the program saves checkpoints{often}")
     if not saves_nothing(facts):
         return unknown("the script does not show whether the program saves checkpoints")
@@ -63,11 +65,9 @@ def atomic_saves(facts: Facts) -> Finding:
 
 
 def _with_limit(limit_s: float) -> str:
-    return (
-        "and the job has no time limit"
-        if math.isinf(limit_s)
-        else f"and the time limit is {duration(limit_s)}"
-    )
+    if math.isinf(limit_s):
+        return "and the job has no time limit"
+    return f"and the time limit is {duration(limit_s)}"
 
 
 def saves_never(facts: Facts) -> bool:
@@ -136,11 +136,12 @@ def _traps(facts: Facts) -> Iterator[tuple[int, set[str]]]:
 
 
 def _blocking(facts: Facts) -> int | None:
-    """Return the line of the last program if the shell waits for it in the foreground."""
     work = facts.work
     if not work or any(each.command.in_background for each in work):
         return None
-    return None if "exec" in [launcher.name for launcher in work[-1].launchers] else work[-1].line
+    if "exec" in [launcher.name for launcher in work[-1].launchers]:
+        return None
+    return work[-1].line
 
 
 def past_runs(facts: Facts) -> Finding:
@@ -163,7 +164,6 @@ def past_runs(facts: Facts) -> Finding:
 
 
 def _compared(facts: Facts, limit_s: float | None) -> Finding:
-    """Compare the time limit with the longest run that succeeded."""
     done = [run for run in facts.past if run.state.startswith("COMPLETED") and run.elapsed_s]
     if not done:
         return passed(f"the last run, {facts.past[0].job}, ended {facts.past[0].state}")
@@ -178,7 +178,6 @@ def _compared(facts: Facts, limit_s: float | None) -> Finding:
 
 
 def _rounded(seconds: float) -> int:
-    """Round up to whole minutes."""
     return int(-(-seconds // 60) * 60)
 
 
@@ -195,7 +194,9 @@ def running(facts: Facts) -> Finding:
         return passed("no other watched job of this script is running or pending")
     shared = [use for use in facts.uses if use.use in (Use.OUTPUT_FOLDER, Use.CHECKPOINTS, Use.REDIRECTED)]
     called = [file.path for file in facts.shell_files]
-    advice = "Give each job its own output folder." if shared else ""
+    advice = ""
+    if shared:
+        advice = "Give each job its own output folder."
     if called:
         advice = f"{advice} Do not edit {called[0]} while it runs: the shell reads it bit by bit.".strip()
     job = facts.running[0]
@@ -235,7 +236,6 @@ def folder(facts: Facts) -> Finding:
 
 
 def _local_folders(facts: Facts) -> Iterator[str]:
-    """Yield what names a folder of checkpoints on a disk of the node."""
     configured = facts.checkpoint_dir or facts.output_dir
     if configured and is_on_node(configured, facts.folder):
         yield f"{configured}, the folder in jobmon.yaml,"
@@ -284,7 +284,6 @@ def resumes(facts: Facts) -> Finding:
 
 
 def _resumes(program: Program) -> bool:
-    """Whether an option makes a program resume, or it is one that does so by itself."""
     is_known = _BY_ITSELF.search(" ".join(filter(None, program.words)))
     return bool(is_known) or any(map(_RESUMES.fullmatch, program.options()))
 
@@ -306,4 +305,6 @@ def _framework(facts: Facts, signal: str) -> str:
     if "submitit" in imports:
         return "submitit"
     requeues = all(source.requeues for source in sources) and _USR1.fullmatch(signal.upper())
-    return "Lightning (on SIGUSR1, unless auto_requeue=False)" if requeues and imports & _LIGHTNING else ""
+    if requeues and imports & _LIGHTNING:
+        return "Lightning (on SIGUSR1, unless auto_requeue=False)"
+    return ""

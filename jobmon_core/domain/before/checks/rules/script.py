@@ -29,7 +29,9 @@ def script(facts: Facts) -> Finding:
             f"Check the permissions of the folders above it: `namei -l {file.path}`.",
         )
     if file.kind is not PathKind.FILE:
-        what = "a folder" if file.kind is PathKind.FOLDER else "a pipe or a device"
+        what = "a pipe or a device"
+        if file.kind is PathKind.FOLDER:
+            what = "a folder"
         return failed(f"{file.path} is {what}, not a script", "Name the script itself.")
     if not file.can_read:
         return failed(f"{file.path} cannot be read", f"Run `chmod u+r {file.path}`.")
@@ -71,7 +73,9 @@ def line_endings(facts: Facts) -> Finding:
     if not facts.script.text:
         return unknown("there is no script to look at")
     if "\r\n" in facts.script.text:
-        path = facts.script_file.path if facts.script_file else "FILE"
+        path = "FILE"
+        if facts.script_file:
+            path = facts.script_file.path
         return failed(
             "lines end in CRLF (DOS), which sbatch refuses", f"`sed -i 's/\\r$//' {path}` fixes it."
         )
@@ -194,7 +198,9 @@ def time_limit(facts: Facts) -> Finding:
     longest_s = partition.max_time_s
     if limit_s is None:
         default_s = partition.default_time_s or longest_s
-        default = duration(default_s) if default_s else "unlimited"
+        default = "unlimited"
+        if default_s:
+            default = duration(default_s)
         return passed(
             f"none given; the default of partition {partition.name} is {default}",
             "A shorter --time may let the job start earlier."

@@ -67,7 +67,9 @@ def _hidden(program: Program, commands: tuple[Command, ...]) -> str:
     """Return what hides the failure of a program; empty if the job fails with it."""
     command = program.command
     if command.in_background:
-        return "" if any(_waits_for_one(each) for each in commands) else "the job still counts as completed"
+        if any(_waits_for_one(each) for each in commands):
+            return ""
+        return "the job still counts as completed"
     rest = commands[commands.index(command) + 1 :]
     while rest and command.operator_after == "&&":  # the rest of its chain does not run
         command, rest = rest[0], rest[1:]
@@ -75,17 +77,17 @@ def _hidden(program: Program, commands: tuple[Command, ...]) -> str:
         return ""
     if not rest:
         is_repeated = program.command.in_loop and command.name not in _LEAVES_LOOP
-        return "the loop goes on, and only its last round decides how the job ends" if is_repeated else ""
+        if is_repeated:
+            return "the loop goes on, and only its last round decides how the job ends"
+        return ""
     return "the job goes on, and counts as completed if its last command succeeds"
 
 
 def _waits_for_one(command: Command) -> bool:
-    """Whether a `wait` names what it waits for, so that it has its exit status."""
     return command.name == "wait" and len(command.words) > 1
 
 
 def _hands_on_status(command: Command) -> bool:
-    """Whether a command looks at the exit status of the one before, exits with it, or sets a trap."""
     texts = [word.raw for word in command.every_word()]
     if command.name == "exit" and len(texts) > 1:
         return "$" in texts[1]
@@ -130,7 +132,6 @@ def marker(facts: Facts) -> Finding:
 
 
 def _is_checked(program: Program, command: Command, commands: tuple[Command, ...]) -> bool:
-    """Whether the script looks at the exit status of the program before it writes the marker."""
     between = commands[commands.index(program.command) + 1 : commands.index(command)]
     has_exit = any(each.name in ("exit", "return") for each in between)
     return has_exit or any("$?" in word.raw for each in between for word in each.every_word())
@@ -168,7 +169,6 @@ def buffering(facts: Facts) -> Finding:
 
 
 def _prints_late(fact: PythonFact) -> bool:
-    """Whether a program that buffers its output prints, and nothing flushes it."""
     if any(each.name == _FLUSHED for each in fact.program.command.assignments):
         return False
     return fact.source is not None and fact.source.prints and not fact.source.flushes
@@ -185,11 +185,9 @@ def variables(facts: Facts) -> Finding:
     what = f"{place}: ${variable} is not set" if not variable.isdigit() else (
         f"{place}: the script uses argument {variable} (${variable}), but gets {len(facts.request.arguments)}"
     )  # fmt: skip
-    advice = (
-        "Set it in the script, or before you submit."
-        if not variable.isdigit()
-        else "Pass it after the script."
-    )
+    advice = "Pass it after the script."
+    if not variable.isdigit():
+        advice = "Set it in the script, or before you submit."
     if variable in _BY_TORCHRUN and not place.startswith("line"):
         return failed(
             what, "Start the program with torchrun, or read SLURM_PROCID and similar variables instead."
@@ -222,7 +220,6 @@ def _lacking_arguments(facts: Facts) -> range:
 
 
 def _unset_for_python(facts: Facts, known: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield the variables that a Python program needs at its start, and that nothing seems to set."""
     for each in facts.python:
         by_launcher = (
             _BY_TORCHRUN if each.program.launcher("torchrun", "accelerate", "deepspeed") else frozenset()

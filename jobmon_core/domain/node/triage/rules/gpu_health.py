@@ -57,7 +57,6 @@ def xid_errors(situation: Situation) -> Event | None:
 
 
 def _risen(situation: Situation, figure: Callable[[Gpu], int | None]) -> Iterator[tuple[GpuView, int, int]]:
-    """Yield the GPUs of which a counter has risen, with its first and its latest value."""
     for gpu in gpus_of(situation):
         counts = [count for _, each in gpu.series if (count := figure(each)) is not None]
         if counts and counts[-1] > counts[0]:
@@ -172,4 +171,6 @@ def shared_gpu(situation: Situation) -> Event | None:
 
 
 def _is_shared(gpu: Gpu) -> bool | None:
-    return None if gpu.other_processes is None else gpu.other_processes > 0
+    if gpu.other_processes is None:
+        return None
+    return gpu.other_processes > 0

@@ -53,7 +53,9 @@ def oom_kill(situation: Situation) -> Event | None:
     for node in situation.nodes:
         before: int | None = None
         for sample in node.samples:
-            kills = sample.memory.oom_kills if sample.memory else None
+            kills = None
+            if sample.memory:
+                kills = sample.memory.oom_kills
             if kills is not None and before is not None and kills > before:
                 return situation.finding(
                     "oom-kill",
@@ -181,7 +183,9 @@ def _judged(
         return None
     ends_s = _ends_s(situation)
     is_fatal = ends_s is None or situation.now_s + left_s < ends_s
-    outlook = f"full in {duration(left_s)}" if is_fatal else "it will end before the memory is full"
+    outlook = "it will end before the memory is full"
+    if is_fatal:
+        outlook = f"full in {duration(left_s)}"
     return replace(
         leak,
         text=f"{leak.text} grows by {size(growth.bytes_per_s * 3600)}/h: {outlook}",
@@ -229,7 +233,9 @@ def _steady_slope(points: Sequence[tuple[float, float]]) -> float | None:
     late = points[-len(points) // 3 :]
     late_slope = statistics.linear_regression(*zip(*late, strict=True)).slope
     is_line = statistics.correlation(times, values) ** 2 >= _LEAK_FIT
-    return slope if slope > 0 and is_line and late_slope >= _LEAK_STEADY * slope else None
+    if slope > 0 and is_line and late_slope >= _LEAK_STEADY * slope:
+        return slope
+    return None
 
 
 _HORIZON_S, _URGENT_S = 86_400.0, 3600.0
@@ -242,8 +248,6 @@ _PERCENT = 100.0
 
 
 class _Room(NamedTuple):
-    """What is left on a disk."""
-
     path: str
     text: str
     is_low: bool  # below the threshold
@@ -278,7 +282,6 @@ def disk_full(situation: Situation) -> Event | None:
 
 
 def _left(situation: Situation, node: NodeView, disk: Disk) -> Iterator[_Room]:
-    """Yield what is left of the bytes and of the inodes of a disk, as an agent measures them."""
     series = [_series(node, disk.path, lambda each: each.free)]
     series.append(_series(node, disk.path, lambda each: each.free_inodes) if disk.inodes else [])
     figures = _figures(situation, disk.free, disk.total, disk.free_inodes, disk.inodes)
@@ -289,7 +292,6 @@ def _left(situation: Situation, node: NodeView, disk: Disk) -> Iterator[_Room]:
 def _figures(
     situation: Situation, free_bytes: int, total_bytes: int, free_inodes: int, inodes: int
 ) -> Iterator[tuple[str, bool]]:
-    """Yield a text about the bytes and one about the inodes, each with whether too few are left."""
     thresholds = situation.thresholds
     bytes_text = f"{size(free_bytes)} ({{:.1f}}%) free"
     inodes_text = f"{count(free_inodes, 'inode')} ({{:.1f}}%) free for further files"
@@ -303,7 +305,6 @@ def _figures(
 
 
 def _series(node: NodeView, path: str, figure: Callable[[Disk], int]) -> list[tuple[float, int]]:
-    """Return how a figure of a disk changed, oldest first."""
     return [
         (sample.at_s, figure(disk)) for sample in node.samples for disk in sample.disks if disk.path == path
     ]

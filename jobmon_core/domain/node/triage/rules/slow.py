@@ -59,14 +59,12 @@ def starved_gpus(situation: Situation) -> Event | None:
 
 
 def _gaps(gpu: Gpu) -> bool | None:
-    """Whether a GPU worked in bursts, with gaps between them."""
     if gpu.is_mig or gpu.lowest_percent is None or gpu.highest_percent is None:
         return None
     return gpu.lowest_percent <= _GAPPY_LOWEST and gpu.highest_percent >= _GAPPY_HIGHEST
 
 
 def _reason(situation: Situation, seconds: float) -> tuple[str, str, str, list[str]]:
-    """Return the name of the verdict, what the GPUs wait for, the advice, and the figures that show it."""
     used, cores = cpu_use(situation, seconds) or (0.0, 0.0)
     busy_cores = [f"CPU: {used / 100:.1f} of {cores:g} cores busy"] if cores else []
     if cores and used >= _BUSY_CORES * 100 * cores:
@@ -134,15 +132,18 @@ def oversubscribed(situation: Situation) -> Event | None:
 
 
 def _runnable(sample: Sample) -> float | None:
-    return sample.cpu.runnable_threads if sample.cpu else None
+    if sample.cpu:
+        return sample.cpu.runnable_threads
+    return None
 
 
 def _throttled(sample: Sample) -> float | None:
-    return sample.cpu.throttled_percent if sample.cpu else None
+    if sample.cpu:
+        return sample.cpu.throttled_percent
+    return None
 
 
 def _crowded(situation: Situation, node: NodeView, of: Window, cpu: Cpu, used: float) -> Event | None:
-    """Return the verdict about a node whose cores are used by ``used`` % of one core."""
     workers, thresholds = node.latest.workers, situation.thresholds
     runnable = average(of, _runnable) or 0.0
     throttled = average(of, _throttled) or 0.0
@@ -194,7 +195,6 @@ def noisy_neighbour(situation: Situation) -> Event | None:
 
 
 def _cores_of_others(situation: Situation, node: NodeView, samples: Window) -> tuple[str, str, str] | None:
-    """Return what others keep busy, the use of the cores of the node, and the share of this job."""
     cores = node.latest.node.cores
     whole = average(samples, lambda sample: sample.node.cpu_percent)
     own = average(samples, own_cpu)
@@ -210,7 +210,6 @@ def _cores_of_others(situation: Situation, node: NodeView, samples: Window) -> t
 
 
 def _memory_of_others(situation: Situation, node: NodeView, samples: Window) -> tuple[str, str, str] | None:
-    """Return what others fill, the use of the memory of the node, and the share of this job."""
     total = node.latest.node.memory_total
     available = average(samples, lambda sample: sample.node.memory_available)
     own = average(samples, own_memory)
@@ -287,11 +286,12 @@ def _has_advanced(situation: Situation, seconds: float) -> bool:
 
 def _wasted(gpu_hours: float) -> str:
     """Return what a message adds about lost GPU hours; empty if they round to none."""
-    return f": {gpu_hours:.1f} GPU hours wasted so far" if gpu_hours >= _FEW_GPU_HOURS else ""
+    if gpu_hours >= _FEW_GPU_HOURS:
+        return f": {gpu_hours:.1f} GPU hours wasted so far"
+    return ""
 
 
 def _idle(situation: Situation) -> list[GpuView]:
-    """Return the GPUs that were idle for `Thresholds.idle_s`."""
     seconds = situation.thresholds.idle_s
     found = []
     for gpu in gpus_of(situation):
@@ -313,5 +313,7 @@ def _ever_worked(gpu: GpuView, seconds: float) -> bool:
 
 def _used_memory(gpu: GpuView) -> str:
     number = len(gpu.latest.own_pids)
-    held = f"memory held by {number} of its processes" if number else "used by none of its processes"
+    held = "used by none of its processes"
+    if number:
+        held = f"memory held by {number} of its processes"
     return f"{gpu.name}: idle, {held}"

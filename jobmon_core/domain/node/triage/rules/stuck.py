@@ -49,7 +49,9 @@ def block_buffered(situation: Situation) -> Event | None:
         signs = _signs_of_computing(situation)
     if not signs:
         return None
-    log = "its log has not grown" if situation.has_output else "its log is empty"
+    log = "its log is empty"
+    if situation.has_output:
+        log = "its log has not grown"
     return situation.finding(
         "block-buffered-output",
         "Output held in a buffer",
@@ -70,7 +72,6 @@ def _is_silent(situation: Situation, idle_s: float) -> bool:
 
 
 def _may_buffer(situation: Situation) -> bool:
-    """Whether the program may be Python that buffers its output."""
     programs = [worker.name for _, worker in situation.workers if worker.name]
     pythons = [program for program in programs if "python" in program]
     return not programs or any(" -u" not in f" {program}" for program in pythons)
@@ -79,7 +80,9 @@ def _may_buffer(situation: Situation) -> bool:
 def _signs_of_writing(situation: Situation) -> tuple[str, ...]:
     written_s, idle_s = situation.outputs_idle_s, situation.log_idle_s or 0.0
     is_new = written_s is not None and written_s + situation.thresholds.must_last_s <= idle_s
-    return (f"outputs: written {duration(written_s)} ago",) if written_s is not None and is_new else ()
+    if written_s is not None and is_new:
+        return (f"outputs: written {duration(written_s)} ago",)
+    return ()
 
 
 def _signs_of_computing(situation: Situation) -> tuple[str, ...]:
@@ -121,8 +124,6 @@ def stacks_at_stall(situation: Situation) -> Event | None:
 
 
 class _Place(NamedTuple):
-    """What one rank did over the last minutes."""
-
     name: str
     busy_percent: float
     writes: bool = False  # e.g. a checkpoint, while the others wait
@@ -139,7 +140,9 @@ def collective_stuck(situation: Situation) -> Event | None:
         return None
     odd, others = places[index], [place for i, place in enumerate(places) if i != index]
     usual = sum(place.busy_percent for place in others) / len(others)
-    doing = "is idle" if odd.busy_percent < usual else "is busy alone"
+    doing = "is busy alone"
+    if odd.busy_percent < usual:
+        doing = "is idle"
     return situation.finding(
         "collective-stuck",
         "One rank holds up the others",
@@ -188,7 +191,9 @@ def _is_writing(situation: Situation, node: NodeView, worker: Worker) -> bool:
 def worker_name(situation: Situation, node: NodeView, worker: Worker) -> str:
     """Return how a text names a worker: by its rank, else by its PID; with the node, if there are several."""
     name = f"process {worker.pid}" if worker.rank is None else f"rank {worker.rank}"
-    return f"{name} on {node.name}" if len(situation.nodes) > 1 else name
+    if len(situation.nodes) > 1:
+        return f"{name} on {node.name}"
+    return name
 
 
 def gpu_hang(situation: Situation) -> Event | None:
@@ -221,7 +226,9 @@ def _low_work(gpu: GpuView, seconds: float) -> str:
     """Return the figure that shows that a busy GPU computes little; empty if none does."""
     sm = gpu.average(seconds, lambda each: each.sm_percent)
     if sm is not None:
-        return f"{sm:.0f}% of its SMs" if sm < _LOW_SM_PERCENT else ""
+        if sm < _LOW_SM_PERCENT:
+            return f"{sm:.0f}% of its SMs"
+        return ""
     power = gpu.average(seconds, power_share)
     if power is None or 100 * power >= gpu.situation.thresholds.low_power_percent:
         return ""
@@ -288,8 +295,6 @@ def outputs_stopped(situation: Situation) -> Event | None:
 
 
 class _Saving(NamedTuple):
-    """How often a task saves."""
-
     what: str
     text: str
     longest_s: float  # a longer time without a save is a sign of trouble

@@ -45,11 +45,12 @@ def fate(situation: Situation, worker: Worker) -> Fate:
         return Fate.FAILED
     if situation.at_end and worker.log not in situation.own_logs:
         return Fate.DONE
-    return Fate.OPEN if launchers or worker.is_pooled else Fate.MISSED
+    if launchers or worker.is_pooled:
+        return Fate.OPEN
+    return Fate.MISSED
 
 
 def _launchers(situation: Situation, rank: int | None) -> set[str]:
-    """Return the launchers that certainly started the worker with a rank."""
     groups = [group for node in situation.nodes for group in node.ranks if group.is_sure]
     return {group.launcher for group in groups if rank is not None and rank in range(group.size)}
 
@@ -87,7 +88,6 @@ def zombie_workers(situation: Situation) -> Event | None:
 
 
 def _zombie_children(situation: Situation) -> int:
-    """Return how many zombies at least were there all the time among the descendants of workers."""
     seconds = _LASTING * situation.thresholds.must_last_s
     lowest = 0
     for node in situation.nodes:
@@ -97,7 +97,6 @@ def _zombie_children(situation: Situation) -> int:
 
 
 def _was(situation: Situation, node: NodeView, worker: Worker, states: tuple[WorkerStatus, ...]) -> bool:
-    """Whether a worker was in one of these states for as long as workers take to end together."""
     if worker.status not in states:
         return False
 
@@ -114,8 +113,7 @@ def dead_worker(situation: Situation) -> Event | None:
     It is critical if it failed, or nothing shows that it was done while its peers go on or its log breaks
     off. Otherwise it is critical only if the task stands still.
     """
-    ranks = [(node, worker) for node, worker in situation.workers if worker.rank is not None]
-    ranks = ranks or [(node, worker) for node, worker in situation.workers if worker.name]
+    ranks = _comparable(situation)
     alive = [worker for _, worker in ranks if worker.status not in GONE]
     dead = [*_dead(situation, ranks, alive)]
     certain = [each for each in dead if each.how is not Fate.OPEN or situation.pause_s is not None]
@@ -124,15 +122,12 @@ def dead_worker(situation: Situation) -> Event | None:
         return None
     names = listed([each.name for each in shown], _MAX_NAMED)
     ends = dict.fromkeys(_how_ended(each.worker, each.how) for each in shown)
-    log = next((each.worker.log for each in shown if each.worker.log), "")
-    where = f"at the end of {log}" if log else "with `jobmon logs JOBID`"
-    waiting = "; the others may wait for it for ever" if alive else ""
     return situation.finding(
         "dead-worker",
         "A worker has died" if shown[0].how is Fate.FAILED else "A worker has ended",
         f"{names} {' / '.join(ends)}; {len(alive)} of {len(ranks)} workers go on",
         tuple(_evidence(situation, each) for each in shown),
-        f"Look for how it failed {where}{waiting}.",
+        _advice_on(shown, alive),
         lasting_s=_LASTING * situation.thresholds.must_last_s,
         is_critical=bool(certain),
         is_quiet=not certain,
@@ -140,12 +135,24 @@ def dead_worker(situation: Situation) -> Event | None:
     )
 
 
-class _Dead(NamedTuple):
-    """A worker whose end means something."""
+def _comparable(situation: Situation) -> list[tuple[NodeView, Worker]]:
+    """Return the workers with a rank; if none has one, those whose program is known."""
+    ranks = [pair for pair in situation.workers if pair[1].rank is not None]
+    return ranks or [pair for pair in situation.workers if pair[1].name]
 
+
+class _Dead(NamedTuple):
     name: str
     worker: Worker
     how: Fate
+
+
+def _advice_on(shown: Sequence[_Dead], alive: Sequence[Worker]) -> str:
+    logs = [each.worker.log for each in shown if each.worker.log]
+    text = "Look for how it failed with `jobmon logs JOBID`"
+    if logs:
+        text = f"Look for how it failed at the end of {logs[0]}"
+    return f"{text}; the others may wait for it for ever." if alive else f"{text}."
 
 
 def _dead(
@@ -173,7 +180,9 @@ def _how_ended(worker: Worker, how: Fate) -> str:
         return f"died: {exit_phrase(worker.exit_code, worker.signal)}"
     if how is Fate.FAILED:
         return "died"
-    return "ended" if how is Fate.OPEN else "ended, and nothing shows that its work was done"
+    if how is Fate.OPEN:
+        return "ended"
+    return "ended, and nothing shows that its work was done"
 
 
 def _evidence(situation: Situation, dead: _Dead) -> str:
@@ -184,7 +193,9 @@ def _evidence(situation: Situation, dead: _Dead) -> str:
     text = f"{f'process {worker.pid} {worker.name}'.rstrip()} {said}"
     if worker.log:
         text += f"; it wrote to {worker.log}"
-    return text if worker.rank is None else f"{dead.name}: {text}"
+    if worker.rank is None:
+        return text
+    return f"{dead.name}: {text}"
 
 
 def missing_workers(situation: Situation) -> Event | None:
@@ -225,7 +236,9 @@ def _living(sample: Sample) -> int:
 def _are_peers(one: Worker, ended: Worker) -> bool:
     """Whether two workers were started together and ran at the same time; without ranks, the same program."""
     is_same = one.rank is not None or one.name == ended.name
-    ended_s = ended.last_activity_s if ended.status is WorkerStatus.DEAD else None
+    ended_s = None
+    if ended.status is WorkerStatus.DEAD:
+        ended_s = ended.last_activity_s
     has_met = ended_s is None or one.started_s <= ended_s
     return is_same and has_met and abs(one.started_s - ended.started_s) <= _TOGETHER_S
 
