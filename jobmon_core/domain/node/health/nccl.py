@@ -58,11 +58,8 @@ class NcclLines:
             rdma_channels += part.rdma_channels
             has_nvlink = has_nvlink or part.multi_node_nvlink
             gdr = gdr or part.gdr if part.gdr is not None else gdr
-        ordered = tuple(sorted(nodes))
-        return cls(
-            dict(channels), rdma_channels, dict(networks), dict(providers), ordered, has_nvlink, gdr,
-            settings, evidence,
-        )  # fmt: skip
+        counted = (dict(channels), rdma_channels, dict(networks), dict(providers))
+        return cls(*counted, tuple(sorted(nodes)), has_nvlink, gdr, settings, evidence)
 
 
 SHOW_NCCL = (
@@ -216,10 +213,7 @@ _INFINIBAND_PORT = re.compile(r":\d+/IB\b")
 def nccl_verdict(found: NcclLines, nodes: int | None, fabric: str = "") -> Finding | None:
     """Return the verdict that the lines prove; None if they prove nothing.
 
-    Args:
-        found: what the lines say.
-        nodes: of the job; None if not known.
-        fabric: what else shows that there is a fast fabric, e.g. ``n1 has 4 EFA ports``; empty if nothing.
+    ``fabric`` says what else shows that there is a fast fabric, e.g. ``n1 has 4 EFA ports``; or is empty.
     """
     if found.multi_node_nvlink and not found.channels:
         return _ok("NVLink between nodes", "NCCL connects the nodes by NVLink", found, NVLINK)
