@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
+import glob
+import os
+import re
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.checkpoints import CheckpointSearch, checkpoints_of_task
 from jobmon_core.analysis.done import look_for_done
-from jobmon_core.analysis.ending.results import read_results
 from jobmon_core.analysis.job_logs import (
     checkpoint_folder,
     is_shared,
     log_files,
     logs_of_run,
+    modified_s,
     named_path,
     own_files_of_runs,
     start_of_run_s,
 )
+from jobmon_core.domain.artifacts.quote import quote_text
 from jobmon_core.domain.artifacts.verify_outputs import Expected, Found, Judgement, judge_outputs
 from jobmon_core.domain.job.own_files import Origin
 from jobmon_core.domain.logs.diagnosis.log_lines import fingerprint
-from jobmon_core.domain.logs.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
-from jobmon_core.domain.redaction import redacted
+from jobmon_core.domain.logs.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS, Quote
+from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.observe.artifacts.formats.check import check_file
 from jobmon_core.observe.artifacts.listing import list_files
+from jobmon_core.observe.logs.read import read_head, read_tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
-    from jobmon_core.domain.artifacts.model import FileCheck, Listing
+    from jobmon_core.domain.artifacts.model import FileCheck, ListedFile, Listing
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.own_files import OwnFiles
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
-    from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Quote
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 
 _MAX_CHECKED = 64  # files whose content is checked
 _CHECK_FOR_S = 30.0  # after this time, for all tasks together, contents are no longer checked
@@ -46,6 +51,11 @@ _ADVICE = {
     False: "Check the outputs before you use them. If nothing is missing, correct the job configuration.",
 }
 _END = "The program ended with exit code 0."
+_MAX_QUOTES = 3
+_MAX_FILES = 32  # of this run, for each pattern
+_MAX_EXAMINED = 1_000  # files whose time is read, for each pattern
+_TAIL_BYTES, _HEAD_BYTES = 32 * 1024, 4 * 1024
+_GLOB = re.compile(r"[*?\[]")
 
 
 class _Verdict(NamedTuple):
@@ -144,30 +154,29 @@ def _judgement(
             return _Verdict()
         folder, patterns, own = outputs.folder, ("*",), replace(own, origin=Origin.FOUND)
     listing = _listing(job, task, folder, patterns)
-    # in the user's folder, what another job has changed since was this one's, and may not be whole now
-    files = tuple(
-        file
-        for file in listing.files
-        if own.include(file.modified_s, file.owner) or (is_named and file.modified_s > own.until_s)
-    )
+    files = tuple(file for file in listing.files if _counts(file, own, is_named=is_named))
     paths = dict.fromkeys(results.paths, False)
     paths |= {f"{listing.folder}/{file.name}": file.modified_s > own.until_s for file in files}
-    is_empty = bool(patterns) and not files and not _wrote_anything(folder, own)
-    judged = judge_outputs(
-        Expected(settings.expected_outputs if patterns else None, settings.num_workers, is_named),
-        Found(
-            folder,
-            files,
-            tuple(file for file in listing.files if file.modified_s < own.since_s),
-            tuple(_checks(paths, elapsed_s)),
-            listing.is_partial,
-            is_empty,
-            results.missing,
-            results.stale,
-            _newest_checkpoint(job, task, progress),
-        ),
+    expected = Expected(workers=settings.num_workers, is_named=is_named)
+    if patterns:
+        expected = replace(expected, count=settings.expected_outputs)
+    found = Found(
+        folder,
+        files,
+        tuple(file for file in listing.files if file.modified_s < own.since_s),
+        tuple(_checks(paths, elapsed_s)),
+        listing.is_partial,
+        bool(patterns) and not files and not _wrote_anything(folder, own),
+        results.missing,
+        results.stale,
+        _newest_checkpoint(job, task, progress),
     )
-    return _Verdict(judged, results.quotes)
+    return _Verdict(judge_outputs(expected, found), results.quotes)
+
+
+def _counts(file: ListedFile, own: OwnFiles, *, is_named: bool) -> bool:
+    # in the user's folder, what another job has changed since was this one's, and may not be whole now
+    return own.include(file.modified_s, file.owner) or (is_named and file.modified_s > own.until_s)
 
 
 def _listing(job: WatchedJob, task: Task, folder: str, patterns: Sequence[str]) -> Listing:
@@ -211,16 +220,14 @@ def _with_done(judged: Judgement, missing: Sequence[str]) -> Judgement:
     """Return the judgement; doubtful if what was to show the end of the work is missing."""
     if not missing:
         return judged
-    what_failed = (
-        f"its {missing[0]} is missing"
-        if len(missing) == 1
-        else f"its {' and its '.join(missing)} are missing"
-    )
-    explanation = (
-        "The job configuration names this under `done`, but nothing of it was written since the job's start."
-    )
+    are = "is" if len(missing) == 1 else "are"
     return replace(
-        judged, is_verified=False, cause=MISSING_OUTPUTS, what_failed=what_failed, explanation=explanation
+        judged,
+        is_verified=False,
+        cause=MISSING_OUTPUTS,
+        what_failed=f"its {' and its '.join(missing)} {are} missing",
+        explanation="The job configuration names this under `done`, but nothing of it was written since the "
+        "job's start.",
     )
 
 
@@ -241,3 +248,47 @@ def _with_judgement(diagnosis: Diagnosis, judged: Judgement, *, is_success: bool
         advice=_ADVICE[is_damaged],
         fingerprint=fingerprint(judged.cause, ""),
     )
+
+
+class Results(NamedTuple):
+    """The results of one task: what they say, and which are not there."""
+
+    quotes: tuple[Quote, ...] = ()
+    paths: tuple[str, ...] = ()  # of the files of this run
+    missing: tuple[str, ...] = ()  # names, as the message shows them
+    stale: tuple[str, ...] = ()  # likewise: from before the run
+
+
+def read_results(job: WatchedJob, task: Task, own: OwnFiles) -> Results:
+    """Return the results that a task wrote; never raises."""
+    paths: list[str] = []
+    missing: list[str] = []
+    stale: list[str] = []
+    for pattern in job.own_settings.results:
+        name = named_path(job, task, pattern)
+        found = [name]
+        if _GLOB.search(name):
+            found = sorted(glob.glob(name))  # noqa: PTH207 - as in job_logs
+        # of very many, the last ones: a number or date in a name rises
+        written = {path: modified_s(path) for path in found[-_MAX_EXAMINED:]}
+        fresh = [path for path, at_s in written.items() if at_s and own.include(at_s)]
+        latest_s = max(written.values(), default=0.0)
+        is_later = latest_s > own.until_s  # another job has replaced it since
+        if not fresh and not is_later and len(found) <= _MAX_EXAMINED:
+            kind = stale if latest_s else missing
+            kind.append(os.path.basename(name))  # noqa: PTH119 - of a text
+        paths += [path for path in fresh[:_MAX_FILES] if path not in paths]
+    quotes = tuple(quote for quote in map(_quote, paths[:_MAX_QUOTES]) if quote.text)
+    return Results(quotes, tuple(paths), tuple(missing), tuple(stale))
+
+
+def _quote(path: str) -> Quote:
+    """Return what a file says; of a large one, its first line and its last ones."""
+    name = os.path.basename(path)  # noqa: PTH119 - of a text
+    tail = read_tail(path, _TAIL_BYTES)
+    lines = tail.excerpt.texts
+    if tail.problem:
+        return Quote(name, f"({'a binary file' if 'binary' in tail.problem else tail.problem})")
+    if not tail.complete:
+        lines = (*read_head(path, _HEAD_BYTES).excerpt.texts[:1], *lines)
+    return Quote(name, quote_text(name, redacted_lines(lines), is_whole=tail.complete))

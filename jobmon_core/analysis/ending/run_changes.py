@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import last_write_s
@@ -74,21 +75,18 @@ def commits_after(good: ComparedRun, run: ComparedRun) -> int | None:
 
 def changed_while_running(run: ComparedRun) -> list[str]:
     """Return those files that the script names whose content was changed while the task ran."""
-    task, record = run.task, run.record
-    if task is None or record is None:
+    if run.task is None or run.record is None:
         return []
-    started_s = (task.end.started_s if task.end else None) or task.start_s
-    ended_s = task.end.ended_s if task.end else None
+    started_s, until_s = run.task.start_s, inf
+    if end := run.task.end:
+        started_s = end.started_s or started_s
+        until_s = inf if end.ended_s is None else end.ended_s + 1
     if not started_s:
         return []
-    script = record.script.path if record.script else ""  # Slurm runs a copy of it
-    changed = [path for path in changed_files(record.files) if path != script]
-    times = {path: last_write_s([path]) for path in changed}
-    return [
-        path
-        for path, at_s in times.items()
-        if at_s is not None and started_s <= at_s and (ended_s is None or at_s <= ended_s + 1)
-    ]
+    changed = changed_files(run.record.files)
+    if run.record.script and run.record.script.path in changed:  # Slurm runs a copy of it
+        changed.remove(run.record.script.path)
+    return [path for path in changed if started_s <= (last_write_s([path]) or 0.0) <= until_s]
 
 
 def changes_lines(

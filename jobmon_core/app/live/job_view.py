@@ -7,8 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.done import look_for_done
-from jobmon_core.analysis.ending.outputs import own_outputs
-from jobmon_core.analysis.ending.results import read_results
+from jobmon_core.analysis.ending.outputs import own_outputs, read_results
 from jobmon_core.app.jobs.overview import in_order, is_waiting
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.logs.diagnosis.model import Quote  # noqa: TC001 - the codec reads this module's hints

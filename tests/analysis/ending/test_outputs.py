@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.analysis.ending.outputs import with_known_outputs, with_outputs
-from jobmon_core.analysis.ending.results import Results, read_results
+from jobmon_core.analysis.ending.outputs import Results, read_results, with_known_outputs, with_outputs
 from jobmon_core.domain.artifacts.model import Artifacts, Outputs
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.job_settings import Done, JobSettings
