@@ -83,7 +83,7 @@ def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
 
 
 def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
-    """Return the paths of stdout and stderr of one task; empty if not known yet."""
+    """Return the paths of stdout and stderr of one task."""
     if own := job.task_logs.get(task.key):
         return own.stdout, own.stderr
     record = None
@@ -183,7 +183,7 @@ def start_of_run_s(job: WatchedJob, task: Task) -> float:
 
 
 def checkpoint_folder(job: WatchedJob, task: Task) -> str:
-    """Return the folder that the job's settings name for checkpoints, else for outputs; empty if none."""
+    """Return the folder that the job's settings name for checkpoints, else for outputs."""
     folder = job.own_settings.checkpoint_dir or job.own_settings.output_dir
     if folder:
         return named_path(job, task, folder)
@@ -201,7 +201,7 @@ def written_by_run_s(path: str, own: OwnFiles) -> float | None:
 
 
 def last_write_s(paths: Iterable[str]) -> float | None:
-    """Return when the latest of these regular files was last written (Unix seconds); None if none exists."""
+    """Return when the latest of these regular files was last written (Unix seconds)."""
     return max(filter(None, map(modified_s, paths)), default=None)
 
 
@@ -221,14 +221,14 @@ def _is_of_array(job: WatchedJob) -> bool:
 
 
 def script_of(job: WatchedJob) -> str:
-    """Return the text of the script of a job; empty if there is none."""
+    """Return the text of the script of a job."""
     if job.command.startswith("/"):
         return read_script(job.command)
     return ""
 
 
 def read_script(path: str) -> str:
-    """Return the text of a job script; empty if there is none."""
+    """Return the text of a job script."""
     script = Path(path)
     try:
         if not script.is_file():  # after `sbatch <(generate)` it is a pipe

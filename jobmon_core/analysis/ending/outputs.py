@@ -193,7 +193,7 @@ def _listing(job: WatchedJob, task: Task, folder: str, patterns: Sequence[str]) 
 
 
 def _newest_checkpoint(job: WatchedJob, task: Task, progress: JobProgress) -> Checkpoint | None:
-    """Return the newest checkpoint of a task; None if none is known."""
+    """Return the newest checkpoint of a task."""
     ended_s = (task.end.ended_s if task.end else None) or start_of_run_s(job, task)
     found = checkpoints_of_task(CheckpointSearch(job, task, progress, float(ended_s)))
     return next(iter(found.checkpoints), None)

@@ -66,7 +66,7 @@ def find_last_good(
 
 
 def commits_after(good: ComparedRun, run: ComparedRun) -> int | None:
-    """Return how many commits lie between two runs, as git says; None if that is not known."""
+    """Return how many commits lie between two runs, as git says."""
     old, new = (each.record.git if each.record else None for each in (good, run))
     if old and new and old.commit and new.commit and old.commit != new.commit and old.root == new.root:
         return commits_between(new.root, old.commit, new.commit, Runner())
@@ -133,7 +133,7 @@ class _LastGood:
 
     @cached_property
     def commits(self) -> int | None:
-        """How many commits lie between the two runs; None if that is not known."""
+        """How many commits lie between the two runs."""
         return commits_after(self.earlier, self.current) if self.earlier else None
 
 

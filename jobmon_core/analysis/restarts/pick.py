@@ -87,7 +87,7 @@ def _steps_to_do(task: Task, progress: JobProgress) -> float | None:
 
 
 def work_of(task: Task, progress: JobProgress) -> Progress | None:
-    """Return how far the task came; None if its log does not show it."""
+    """Return how far the task came."""
     followed = progress.tasks.get(task.key)
     if followed:
         return followed.progress

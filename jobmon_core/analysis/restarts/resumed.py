@@ -187,7 +187,7 @@ def _first_counts(
 
 
 def _own_beginning(look: AttemptLook, path: str, shared: Container[str]) -> bytes:
-    """Return the beginning of what an attempt has written to a log; empty if that is not known."""
+    """Return the beginning of what an attempt has written to a log."""
     earlier = look.job.earlier_logs.get(path)
     if earlier is None:
         if path in shared:

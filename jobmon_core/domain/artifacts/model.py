@@ -134,7 +134,7 @@ class Artifacts:
 
     @property
     def folder(self) -> str:
-        """That of the outputs, else that of the checkpoints; empty without either."""
+        """That of the outputs, else that of the checkpoints."""
         return next((each.folder for each in (self.outputs, self.checkpoints) if each and each.folder), "")
 
     @property
@@ -165,7 +165,7 @@ def parent_of(path: str) -> str:
 
 
 def suffix_of(path: str) -> str:
-    """Return the suffix of a file's name with its dot, in lower case; empty if it has none."""
+    """Return the suffix of a file's name with its dot, in lower case."""
     stem, dot, suffix = name_of(path).rpartition(".")
     if dot and stem:
         return f".{suffix.lower()}"

@@ -58,7 +58,7 @@ class JobConfig(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What of the configuration is not used, or not as one may expect; empty if there is nothing."""
+        """What of the configuration is not used, or not as one may expect."""
         notes = [f"not used here, but in config.json: {', '.join(self.unused)}"] if self.unused else []
         if self.unknown:
             notes.append(

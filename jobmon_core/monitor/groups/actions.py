@@ -112,7 +112,7 @@ def append_pending(log: GroupLog) -> int:
 
 
 def gpu_figures(ctx: Context, job: WatchedJob) -> GpuFigures | None:
-    """Return the latest figures of the GPUs of a running job; None if nothing reports any."""
+    """Return the latest figures of the GPUs of a running job."""
     for task in job.tasks.values():
         if found := _reported(ctx, job, task) or _written(job, task):
             return found

@@ -139,7 +139,7 @@ def _compared(file: ListedFile, candidate: Candidate, others: list[Candidate]) -
 
 
 def _usual_size(file: ListedFile, candidate: Candidate, others: list[Candidate]) -> float:
-    """Return the median size of the same file in the other checkpoints; 0 if there are none."""
+    """Return the median size of the same file in the other checkpoints."""
     if candidate.is_folder:
         name = file.name[len(candidate.path) :]
         sizes = [size_bytes for other in others if (size_bytes := other.sizes().get(name))]

@@ -169,7 +169,7 @@ _RULES: dict[str, Callable[[Candidate, list[Candidate], Evidence], str]] = {
 
 
 def missing_part(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
-    """Return which part is missing, e.g. ``lacks shard 3 of 8``; empty if none is known to be."""
+    """Return which part is missing, e.g. ``lacks shard 3 of 8``."""
     names = candidate.names()
     return (
         _missing_of_total(names)

@@ -226,7 +226,7 @@ def missing_from_snapshot(candidate: Candidate, others: list[Candidate], evidenc
 
 
 def reported_step(candidate: Candidate, evidence: Evidence) -> int | None:
-    """Return the step that the program reported with a checkpoint; None if it reported none."""
+    """Return the step that the program reported with a checkpoint."""
     metrics = _ray_metrics(evidence.texts.get(snapshot_path(candidate), "")).get(candidate.name, {})
     steps = (metrics.get(name) for name in _STEP_METRICS)
     return next((step for step in steps if isinstance(step, int) and not isinstance(step, bool)), None)

@@ -29,12 +29,12 @@ UNKNOWN = "n/a"
 
 
 def advice(found: Efficiency) -> str:
-    """Return one line of advice, e.g. ``--mem 12G would have been enough``; empty if there is none."""
+    """Return one line of advice, e.g. ``--mem 12G would have been enough``."""
     return "; ".join((*_too_little(found), *_savings(found)))
 
 
 def savings(found: Efficiency) -> str:
-    """Return only what speaks for requesting less; empty if nothing does."""
+    """Return only what speaks for requesting less."""
     return "; ".join(_savings(found))
 
 

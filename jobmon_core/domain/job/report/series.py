@@ -178,7 +178,7 @@ def throughput_series(history: History, window: Window) -> Series:
 
 
 def loss_summary(history: History) -> LossSummary | None:
-    """Summarise the loss; None if the history has no finite value."""
+    """Summarise the loss."""
     known = [(each.at_s, each.loss) for each in history.samples if each.loss is not None]
     points = [_flat(at_s, value) for at_s, value in known if math.isfinite(value)]
     if not points:

@@ -146,7 +146,7 @@ def node_use(node: NodeHistory) -> NodeUse:
 
 
 def energy_kwh(uses: Iterable[GpuUse]) -> float | None:
-    """Return the energy that all GPUs took while agents measured, in kWh; None if no power is known."""
+    """Return the energy that all GPUs took while agents measured, in kWh."""
     known = [each.energy_kwh for each in uses if each.energy_kwh is not None]
     if known:
         return sum(known)

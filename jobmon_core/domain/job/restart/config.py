@@ -83,7 +83,7 @@ def _causes(section: Section) -> tuple[str, ...]:
 
 
 def fault_of_cause(cause: str) -> str:
-    """Return what is wrong with the name of a cause after which a job is restarted; empty if nothing is."""
+    """Return what is wrong with the name of a cause after which a job is restarted."""
     from difflib import get_close_matches  # a monitor never needs it
 
     if not re.fullmatch(r"\w[\w.-]*", cause):

@@ -116,7 +116,7 @@ class Lineage:
     drill_s: float | None = None  # when the user had the first attempt cancelled to try out a restart
 
     def attempt(self, number: int) -> Attempt | None:
-        """Return the attempt with this number; None if there is none yet."""
+        """Return the attempt with this number."""
         return next((each for each in self.attempts if each.number == number), None)
 
     def with_attempt(self, attempt: Attempt) -> Lineage:

@@ -37,7 +37,7 @@ def saved_on_signal(lines: Iterable[str]) -> bool:
 
 
 def other_owner(lines: Sequence[str], script: str, command: Iterable[str]) -> str:
-    """Return who, besides jobmon, starts a job again; empty if nobody does."""
+    """Return who, besides jobmon, starts a job again."""
     words = tuple(command)
     if _REQUEUE in words:
         return f"Slurm (`{_REQUEUE}`)"

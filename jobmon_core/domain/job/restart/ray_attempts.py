@@ -87,7 +87,7 @@ def with_words(description: Mapping[str, Any], words: Sequence[str]) -> Descript
 
 
 def working_dir(description: Mapping[str, Any]) -> str:
-    """Return the folder in which the command runs; empty without one."""
+    """Return the folder in which the command runs."""
     folder = (description.get(_ENVIRONMENT) or {}).get(_FOLDER)
     if isinstance(folder, str):
         return folder
@@ -110,7 +110,7 @@ def in_folder_of_cluster(description: Mapping[str, Any]) -> Description:
 
 
 def lost_package(description: Mapping[str, Any]) -> str:
-    """Return the first folder that was sent to Ray for an earlier job, which Ray deletes; empty if none."""
+    """Return the first folder that was sent to Ray for an earlier job, which Ray deletes."""
     found = (text for text in _texts(description.get(_ENVIRONMENT)) if text.startswith(_PACKAGE))
     return next(found, "")
 

@@ -79,7 +79,7 @@ class Resume:
 
     @property
     def reached(self) -> float | None:
-        """The last step of the attempt before; None if it is not known."""
+        """The last step of the attempt before."""
         if self.before:
             return step_in(self.before, self.unit)
         return None

@@ -213,7 +213,7 @@ def _one_line(text: str) -> str:
 
 
 def figures_of_rows(rows: Sequence[Mapping[str, str]]) -> GpuFigures | None:
-    """Return the figures in the last row of a table; None if it has no utilisation."""
+    """Return the figures in the last row of a table."""
     if not rows:
         return None
     row = rows[-1]

@@ -55,7 +55,7 @@ class Member:
 
     @property
     def job_id(self) -> str:
-        """The job id in its state id, e.g. ``12`` of ``slurm-12-20260131T221315``; empty without one."""
+        """The job id in its state id, e.g. ``12`` of ``slurm-12-20260131T221315``."""
         return self.state_id.partition("-")[2].partition("-")[0]
 
     def with_attempt(self, state_id: str) -> Member:
@@ -132,7 +132,7 @@ class Group:
         return replace(self, members={**self.members, **members})
 
     def name_of(self, state_id: str) -> str:
-        """Return the name of the run with this job; empty if the group has no such job."""
+        """Return the name of the run with this job."""
         return next((name for name, member in self.members.items() if member.state_id == state_id), "")
 
     def next_due_s(self) -> float | None:

@@ -64,7 +64,7 @@ class ComparedRun(NamedTuple):
 
     @property
     def nodes(self) -> str:
-        """Where the task ran; empty if that is not known."""
+        """Where the task ran."""
         if self.task:
             return (self.task.end and self.task.end.nodes) or self.task.nodes
         return ""
@@ -297,7 +297,7 @@ def submitted_s(job: WatchedJob) -> float:
 
 
 def script_path(job: WatchedJob, record: RunRecord | None) -> str:
-    """Return the path of a job's script; empty if it came from no file, or if that is not known."""
+    """Return the path of a job's script."""
     if record and record.script and record.script.path:
         return record.script.path
     path = job.command.partition(" ")[0]  # Slurm shows the arguments of the script behind its path
@@ -307,7 +307,7 @@ def script_path(job: WatchedJob, record: RunRecord | None) -> str:
 
 
 def kind_of(line: str) -> str:
-    """Return the words of a line without what differs from run to run; empty if none are left."""
+    """Return the words of a line without what differs from run to run."""
     words = _SEPARATORS.sub(" ", _VARIABLE.sub(" ", line[:_MAX_KIND_CHARACTERS].lower())).strip()
     if len(words) >= _MIN_LETTERS:
         return words
