@@ -79,10 +79,10 @@ def add(options: argparse.Namespace) -> int:
 def submit(options: argparse.Namespace) -> int:
     """Submit the runs of a file, and add the jobs that it names by id; return 0 if all are in the group."""
     ctx = open_context()
-    plan = plan_file(ctx, options.name, options.file, options.backend, _settings(options))
-    exit_code = _add_known(ctx, options.name, plan.known)
+    to_submit, known = plan_file(ctx, options.name, options.file, options.backend, _settings(options))
+    exit_code = _add_known(ctx, options.name, known)
     submitter = SubmitRuns(ctx, options.name, say, retry_unclear=options.retry_unclear)
-    return max(exit_code, submit_all(submitter, plan.to_submit, options.name))
+    return max(exit_code, submit_all(submitter, to_submit, options.name))
 
 
 def submit_all(submitter: SubmitRuns, runs: Sequence[Run], group: str) -> int:

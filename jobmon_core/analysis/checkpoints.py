@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.scheduler.base import MachineFolders
 
+    ReadEvidence = Callable[[str, Sequence[str], Sequence[str]], Evidence]
+
 _LEVELS_BELOW = 5  # between a folder that is named and a checkpoint
 _MAX_MENTIONS = 3  # so many of the latest checkpoint paths in the logs of a task are looked at
 _NOT_KNOWN = (
@@ -135,20 +137,12 @@ def _mentioned(job: WatchedJob, task: Task, workdir: str) -> Iterator[str]:
         yield os.path.join(workdir, parent_of(path))  # noqa: PTH118 - texts
 
 
-class FolderToSearch(NamedTuple):
-    """A folder, and how `find_checkpoints` gets at its files."""
-
-    path: str  # absolute
-    listed: Listing | None = None  # None: they are on this machine
-    evidence: Callable[[str, Sequence[str], Sequence[str]], Evidence] = evidence_here
-
-
-def folder_of(machine: MachineFolders | None, folder: str) -> FolderToSearch:
-    """Return a folder of another machine; of this one without ``machine``."""
+def folder_of(machine: MachineFolders | None, folder: str) -> tuple[str, Listing | None, ReadEvidence]:
+    """Return a folder of this machine or another one, and how `find_checkpoints` gets at its files."""
     if machine is None:
-        return FolderToSearch(folder)
+        return folder, None, evidence_here
     there = machine.files_below(folder)
-    return FolderToSearch(there.folder, there, partial(_evidence_there, machine))
+    return there.folder, there, partial(_evidence_there, machine)
 
 
 def _evidence_there(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import log_files, logs_of_run, named_path, own_markers, written_by_run_s
 from jobmon_core.domain.job.tracking.done import DoneLook
@@ -23,37 +23,31 @@ _MAX_MARKER_BYTES = 4096
 _MAX_LOG_BYTES = 1 << 20  # from the end of each log: what says that all is done comes last
 
 
-class _Part(NamedTuple):
-    name: str
-    at_s: float | None  # when it was written (Unix seconds); None if it is missing, or older than the run
-    exit_status: int | None = None
-
-
 def look_for_done(job: WatchedJob, task: Task) -> DoneLook:
     """Return which parts of `JobSettings.done` were written since the start of the task's latest run."""
     done = job.own_settings.done
     if done is None:
         return DoneLook()
-    parts = [*_parts(job, task, done, own_markers(job, task))]
-    return DoneLook(
-        found=tuple(part.name for part in parts if part.at_s is not None),
-        missing=tuple(part.name for part in parts if part.at_s is None),
-        exit_status=next((part.exit_status for part in parts if part.exit_status is not None), None),
-        at_s=max((part.at_s for part in parts if part.at_s is not None), default=None),
-    )
+    parts = dict(_parts(job, task, done, own_markers(job, task)))
+    found = {name: at_s for name, at_s in parts.items() if at_s is not None}
+    exit_status, marker = None, named_path(job, task, done.marker)
+    if f"marker {marker}" in found:
+        exit_status = _exit_status(marker)
+    missing = tuple(name for name in parts if name not in found)
+    return DoneLook(tuple(found), missing, exit_status, max(found.values(), default=None))
 
 
-def _parts(job: WatchedJob, task: Task, done: Done, own: OwnFiles) -> Iterator[_Part]:
+def _parts(job: WatchedJob, task: Task, done: Done, own: OwnFiles) -> Iterator[tuple[str, float | None]]:
+    """Yield each part, and when it was written; None if it is missing, or older than the run."""
     if done.marker:
         path = named_path(job, task, done.marker)
-        at_s = written_by_run_s(path, own)
-        yield _Part(f"marker {path}", at_s, None if at_s is None else _exit_status(path))
+        yield f"marker {path}", written_by_run_s(path, own)
     if done.artifact:
         pattern = named_path(job, task, done.artifact)
         times = [written_by_run_s(path, own) for path in glob.glob(pattern)]  # noqa: PTH207 - a text, as in `job_logs`
-        yield _Part(f"artifact {pattern}", max(filter(None, times), default=None))
+        yield f"artifact {pattern}", max(filter(None, times), default=None)
     if done.log:
-        yield _Part(f"log line /{done.log}/", _matched_s(job, task, done, own))
+        yield f"log line /{done.log}/", _matched_s(job, task, done, own)
 
 
 def _exit_status(path: str) -> int | None:

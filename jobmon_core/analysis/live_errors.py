@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import log_files, modified_s, own_files_here
 from jobmon_core.domain.logs.progress.events.errors import (
@@ -38,13 +38,6 @@ _MAX_EVIDENCE = 500  # characters of a line
 _CRITICAL_LABELS = ("cuda_oom", "host_oom_kill", "python_memory_error", "gpu_hardware")
 
 
-class _NewText(NamedTuple):
-    """The lines that a log got since the last look."""
-
-    data: bytes
-    lines: int  # complete ones
-
-
 def look_for_errors(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Event, ...]]:
     """Return a running task after one more search of its logs for failures, and what is new."""
     watch = before.errors
@@ -53,7 +46,7 @@ def look_for_errors(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[E
     if is_new_run:
         watch, events = new_run(watch, look.now_s)
     known = {log.path: log for log in watch.logs}
-    logs, texts = [], dict[str, _NewText]()
+    logs, texts = [], dict[str, bytes]()
     for path in look.searched:
         searched = known.get(path)
         log, text = _read(look, searched or SearchedLog(path), may_be_old=is_new_run or searched is None)
@@ -65,24 +58,23 @@ def look_for_errors(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[E
     return replace(before, errors=watch), (*events, *found)
 
 
-def _read(look: TaskLook, log: SearchedLog, *, may_be_old: bool) -> tuple[SearchedLog, _NewText | None]:
+def _read(look: TaskLook, log: SearchedLog, *, may_be_old: bool) -> tuple[SearchedLog, bytes]:
     try:
         with regular_file(log.path) as file:
             inode = os.fstat(file.descriptor).st_ino
             if file.size < log.size or log.inode not in (None, inode):
                 log, may_be_old = SearchedLog(log.path), False  # truncated, or another file
             elif may_be_old and _is_of_earlier_run(look, log):
-                return _skipped(log, file.size, inode), None
+                return _skipped(log, file.size, inode), b""
             if file.size == log.size:
-                return replace(log, inode=inode), None
+                return replace(log, inode=inode), b""
             start = max(log.offset, file.size - _MAX_SEARCHED)
             data = file.read_at(start, file.size - start)
     except Unreadable:
-        return log, None
+        return log, b""
     end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
     offset = start + (end or len(data))
-    after = replace(log, offset=offset, size=start + len(data), inode=inode)
-    return after, _NewText(data, data.count(b"\n"))
+    return replace(log, offset=offset, size=start + len(data), inode=inode), data
 
 
 def _is_of_earlier_run(look: TaskLook, log: SearchedLog) -> bool:
@@ -90,10 +82,10 @@ def _is_of_earlier_run(look: TaskLook, log: SearchedLog) -> bool:
 
 
 def _result(
-    look: TaskLook, watch: ErrorWatch, texts: Mapping[str, _NewText], reader: ReaderState | None
+    look: TaskLook, watch: ErrorWatch, texts: Mapping[str, bytes], reader: ReaderState | None
 ) -> SearchResult:
     own = _own_expressions(look) if texts else ()
-    failing = frozenset(path for path, text in texts.items() if may_show_failure(text.data, own))
+    failing = frozenset(path for path, text in texts.items() if may_show_failure(text, own))
     analysed = {*failing}
     if watch.suspect and watch.suspect.failure.log in texts:
         analysed.add(watch.suspect.failure.log)
@@ -102,7 +94,7 @@ def _result(
         found = _failure(look, [log for log in watch.logs if log.path in analysed])
     is_needed = found or watch.suspect or any(not each.is_over for each in watch.reported)
     current = _progress_by_log(look, reader) if is_needed and reader else {}
-    new_lines = {path: text.lines for path, text in texts.items()}
+    new_lines = {path: text.count(b"\n") for path, text in texts.items()}
     return SearchResult(look.now_s, new_lines, failing, found, current)
 
 

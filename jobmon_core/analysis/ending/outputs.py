@@ -22,7 +22,7 @@ from jobmon_core.analysis.job_logs import (
     start_of_run_s,
 )
 from jobmon_core.domain.artifacts.quote import quote_text
-from jobmon_core.domain.artifacts.verify_outputs import Expected, Found, Judgement, judge_outputs
+from jobmon_core.domain.artifacts.verify_outputs import Found, Judgement, judge_outputs
 from jobmon_core.domain.job.own_files import Origin
 from jobmon_core.domain.logs.diagnosis.log_lines import fingerprint
 from jobmon_core.domain.logs.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS, Quote
@@ -157,9 +157,6 @@ def _judgement(
     files = tuple(file for file in listing.files if _counts(file, own, is_named=is_named))
     paths = dict.fromkeys(results.paths, False)
     paths |= {f"{listing.folder}/{file.name}": file.modified_s > own.until_s for file in files}
-    expected = Expected(workers=settings.num_workers, is_named=is_named)
-    if patterns:
-        expected = replace(expected, count=settings.expected_outputs)
     found = Found(
         folder,
         files,
@@ -170,8 +167,11 @@ def _judgement(
         results.missing,
         results.stale,
         _newest_checkpoint(job, task, progress),
+        settings.expected_outputs if patterns else None,
+        settings.num_workers,
+        is_named,
     )
-    return _Verdict(judge_outputs(expected, found), results.quotes)
+    return _Verdict(judge_outputs(found), results.quotes)
 
 
 def _counts(file: ListedFile, own: OwnFiles, *, is_named: bool) -> bool:

@@ -50,13 +50,6 @@ class Run:
     replaces: str = ""  # the state id of the earlier job that this submission replaces; empty for a first one
 
 
-class PlannedFile(NamedTuple):
-    """What a file of runs asks for, by the names of the runs."""
-
-    to_submit: tuple[Run, ...]
-    known: dict[str, JobRef]  # jobs that were submitted by other means
-
-
 class RunResult(NamedTuple):
     """What became of a run."""
 
@@ -72,8 +65,8 @@ def plan_file(
     path: Path,
     backend: str | None,
     settings: Callable[[GroupSettings], GroupSettings],
-) -> PlannedFile:
-    """Read a file of runs, and note in the group what is to be submitted; the group is made if there is none.
+) -> tuple[tuple[Run, ...], dict[str, JobRef]]:
+    """Read a file of runs into a group, made if there is none; return what to submit, and the known jobs.
 
     Without ``backend``, it is the configured one. ConfigInvalid lists every fault of the file.
     """
@@ -84,10 +77,8 @@ def plan_file(
     open_group(ctx, name, settings)
     update(ctx, name, lambda group: _planned(group, runs))
     folder = str(path.absolute().parent)
-    return PlannedFile(
-        tuple(_run(each, run, folder, backend) for each, run in runs.items() if isinstance(run, PlannedRun)),
-        {each: run for each, run in runs.items() if isinstance(run, JobRef)},
-    )
+    planned = [_run(each, run, folder, backend) for each, run in runs.items() if isinstance(run, PlannedRun)]
+    return tuple(planned), {each: run for each, run in runs.items() if isinstance(run, JobRef)}
 
 
 def _run(name: str, run: PlannedRun, folder: str, backend: str) -> Run:

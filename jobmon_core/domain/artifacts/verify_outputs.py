@@ -42,17 +42,8 @@ _MIN_TOTAL, _MAX_TOTAL = 2, 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """What is known of the outputs that there should be."""
-
-    count: int | None = None  # how many, as the user says
-    workers: int | None = None  # how many workers the job has, as the user says
-    is_named: bool = True  # the user named the folder or the results; else the log or the script did
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
-    """What is there after the end of the job."""
+    """What is there after the end of the job, and what there should be, as the user says."""
 
     folder: str = ""
     files: tuple[ListedFile, ...] = ()  # written by this run; the names are within the folder
@@ -63,6 +54,9 @@ class Found:
     missing_results: tuple[str, ...] = ()  # named results that are not there
     stale_results: tuple[str, ...] = ()  # named results from before the run
     checkpoint: Checkpoint | None = None  # the newest one of this run
+    expected: int | None = None  # how many outputs
+    workers: int | None = None
+    is_named: bool = True  # the user named the folder or the results; else the log or the script did
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +70,14 @@ class Judgement:
     explanation: str = ""
 
 
-def judge_outputs(expected: Expected, found: Found) -> Judgement:
+def judge_outputs(found: Found) -> Judgement:
     """Return what the outputs of a job show after its end."""
-    sets = shard_sets([file.name for file in found.files], expected.count, expected.workers)
+    sets = shard_sets([file.name for file in found.files], found.expected, found.workers)
     gaps: list[tuple[str, str]] = []  # what is missing, and a sentence about it
-    if expected.is_named:
-        gaps = [*_missing(expected, found, sets), *_unusable(found)]
+    if found.is_named:
+        gaps = [*_missing(found, sets), *_unusable(found)]
     facts, details, cause = [fact for fact, _ in gaps], [detail for _, detail in gaps], ""
-    damaged = [check for check in found.checks if _is_damaged(check, expected, sets)]
+    damaged = [check for check in found.checks if _is_damaged(check, found, sets)]
     if damaged:
         facts.append(_damage(damaged))
         details.append(_reasons(damaged))
@@ -92,31 +86,31 @@ def judge_outputs(expected: Expected, found: Found) -> Judgement:
         cause = MISSING_OUTPUTS
     return Judgement(
         _summary(found, sets, damaged),
-        expected.is_named and not facts and _are_shown_whole(expected, found, sets),
+        found.is_named and not facts and _are_shown_whole(found, sets),
         cause,
         " and ".join(facts),
         " ".join(filter(None, details)),
     )
 
 
-def _are_shown_whole(expected: Expected, found: Found, sets: Sequence[ShardSet]) -> bool:
+def _are_shown_whole(found: Found, sets: Sequence[ShardSet]) -> bool:
     if any(check.verdict is FileVerdict.VALID for check in found.checks):
         return True
     if found.checkpoint and found.checkpoint.is_complete:
         return True
-    return not found.is_partial and (expected.count is not None or any(not each.missing for each in sets))
+    return not found.is_partial and (found.expected is not None or any(not each.missing for each in sets))
 
 
-def _missing(expected: Expected, found: Found, sets: Sequence[ShardSet]) -> list[tuple[str, str]]:
+def _missing(found: Found, sets: Sequence[ShardSet]) -> list[tuple[str, str]]:
     gaps: list[tuple[str, str]] = []
     if not found.is_partial:
         # a single shard may be all that this job makes: some users run one job for each shard
-        are_several = (expected.count or 0) > 1
+        are_several = (found.expected or 0) > 1
         counted = [each for each in sets if are_several or len(each.numbers) > 1]
         gaps = [_gap(each, found) for each in counted if each.missing]
-        is_counted = any(expected.count == each.total for each in sets)
-        if expected.count and not gaps and not is_counted and len(found.files) < expected.count:
-            return [_shortfall(expected.count, len(found.files), found)]
+        is_counted = any(found.expected == each.total for each in sets)
+        if found.expected and not gaps and not is_counted and len(found.files) < found.expected:
+            return [_shortfall(found.expected, len(found.files), found)]
     if found.wrote_nothing and not gaps:
         return [("it wrote no output", f"No file in {found.folder} is from this run.")]
     return gaps
@@ -172,11 +166,11 @@ def _shortfall(expected: int, written: int, found: Found) -> tuple[str, str]:
     return f"{missing} of {count(expected, 'output')} {_is_or_are(missing)} missing", f"{detail}."
 
 
-def _is_damaged(check: FileCheck, expected: Expected, sets: Sequence[ShardSet]) -> bool:
+def _is_damaged(check: FileCheck, found: Found, sets: Sequence[ShardSet]) -> bool:
     suffix = suffix_of(check.path)
     if not check.is_bad or suffix in _UNFINISHED or UNEVEN_ROWS in check.why:
         return False
-    if not expected.is_named:
+    if not found.is_named:
         return check.verdict is FileVerdict.TRUNCATED and suffix in _MARKS_ITS_END
     if check.verdict is not FileVerdict.EMPTY:
         return True

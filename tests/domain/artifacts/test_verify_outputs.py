@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
 from jobmon_core.domain.artifacts.model import FileCheck, FileVerdict, ListedFile
-from jobmon_core.domain.artifacts.verify_outputs import Expected, Found, judge_outputs, shard_sets
+from jobmon_core.domain.artifacts.verify_outputs import Found, judge_outputs, shard_sets
 from jobmon_core.domain.logs.diagnosis.model import DAMAGED_OUTPUTS, MISSING_OUTPUTS
 
 OF_8 = [f"part-{number:05}-of-00008.npz" for number in range(8)]
@@ -27,12 +27,12 @@ def checked(name: str, verdict: FileVerdict, form: str = "zip", why: str = "lack
 
 
 def test_all_shards_are_there() -> None:
-    judged = judge_outputs(Expected(), Found("/out", shards(*range(8))))
+    judged = judge_outputs(Found("/out", shards(*range(8))))
     assert (judged.is_verified, judged.what_failed, judged.summary) == (True, "", "8 of 8 shards, 8.0 KiB")
 
 
 def test_missing_shards_are_named() -> None:
-    judged = judge_outputs(Expected(), Found("/out", shards(0, 1, 2, 5, 6)))
+    judged = judge_outputs(Found("/out", shards(0, 1, 2, 5, 6)))
     assert (judged.is_verified, judged.cause, judged.what_failed) == (
         False,
         MISSING_OUTPUTS,
@@ -47,25 +47,25 @@ def test_a_lone_shard_is_that_of_one_job_per_shard_unless_more_are_expected(
     expected: int | None, fact: str
 ) -> None:
     found = Found("/out", shards(3), checks=(checked("part-3-of-8.npz", FileVerdict.VALID),))
-    judged = judge_outputs(Expected(expected), found)
+    judged = judge_outputs(replace(found, expected=expected))
     assert (judged.what_failed, judged.is_verified) == (fact, not fact)
-    assert judge_outputs(Expected(), replace(found, checks=())).is_verified is False
+    assert judge_outputs(replace(found, checks=())).is_verified is False
 
 
 def test_a_shard_from_before_the_run_does_not_count() -> None:
-    judged = judge_outputs(Expected(), Found("/out", shards(*range(7)), stale=shards(7)))
+    judged = judge_outputs(Found("/out", shards(*range(7)), stale=shards(7)))
     assert judged.what_failed == "1 of 8 shards is older than this run"
-    judged = judge_outputs(Expected(), Found("/out", shards(*range(6)), stale=shards(7)))
+    judged = judge_outputs(Found("/out", shards(*range(6)), stale=shards(7)))
     assert judged.what_failed == "2 of 8 shards are missing"
     assert "1 of these are left from before the run" in judged.explanation
 
 
 def test_shards_from_before_the_run_are_not_among_those_that_it_left() -> None:
-    judged = judge_outputs(Expected(), Found("/out", shards(2, 3), stale=shards(5)))  # from 0 or from 1?
+    judged = judge_outputs(Found("/out", shards(2, 3), stale=shards(5)))  # from 0 or from 1?
     assert judged.explanation.endswith(
         "left 2 of 8 files of part-*-of-8.npz in /out; 1 other file of this pattern from before the run."
     )
-    judged = judge_outputs(Expected(), Found("/out", shards(*range(7)), stale=shards(8)))
+    judged = judge_outputs(Found("/out", shards(*range(7)), stale=shards(8)))
     assert judged.explanation.endswith("; missing: 7.")  # 8 is none of 8 shards that count from 0
 
 
@@ -75,24 +75,24 @@ def test_shards_from_before_the_run_are_not_among_those_that_it_left() -> None:
 )
 def test_outputs_are_counted_against_what_the_user_expects(written: int, fact: str) -> None:
     names = [f"{'abcdefghi'[number]}.csv" for number in range(written)]
-    judged = judge_outputs(Expected(8), Found("/out", files(*names)))
+    judged = judge_outputs(Found("/out", files(*names), expected=8))
     assert (judged.what_failed, judged.is_verified) == (fact, not fact)
 
 
 def test_a_folder_with_more_files_than_are_listed_is_not_counted() -> None:
-    found = Found("/out", shards(0, 1), is_partial=True)
-    assert judge_outputs(Expected(8), found).what_failed == ""
-    assert not judge_outputs(Expected(8), found).is_verified
+    found = Found("/out", shards(0, 1), is_partial=True, expected=8)
+    assert judge_outputs(found).what_failed == ""
+    assert not judge_outputs(found).is_verified
 
 
 def test_a_run_that_wrote_nothing_is_doubtful() -> None:
-    judged = judge_outputs(Expected(), Found("/out", stale=files("a.csv"), wrote_nothing=True))
+    judged = judge_outputs(Found("/out", stale=files("a.csv"), wrote_nothing=True))
     assert (judged.what_failed, judged.summary) == ("it wrote no output", "none from this run")
 
 
 def test_a_missing_and_an_old_result_are_named() -> None:
     found = Found(missing_results=("metrics.csv",), stale_results=("a.json", "b.json"))
-    assert judge_outputs(Expected(), found).what_failed == (
+    assert judge_outputs(found).what_failed == (
         "its result metrics.csv is missing and 2 of its results are older than this run (a.json, b.json)"
     )
 
@@ -111,14 +111,14 @@ def test_a_missing_and_an_old_result_are_named() -> None:
     ],
 )
 def test_what_is_certainly_damaged_casts_doubt(check: FileCheck, fact: str) -> None:
-    judged = judge_outputs(Expected(), Found("/out", files("a.npz"), checks=(check,)))
+    judged = judge_outputs(Found("/out", files("a.npz"), checks=(check,)))
     assert (judged.what_failed, judged.cause) == (fact, DAMAGED_OUTPUTS if fact else "")
     assert not judged.is_verified
 
 
 def test_an_empty_part_casts_doubt_whatever_its_name() -> None:
     checks = tuple(checked(f"part-{n}-of-2", FileVerdict.EMPTY, "", "is empty") for n in (0, 1))
-    judged = judge_outputs(Expected(), Found("/out", files("part-0-of-2", "part-1-of-2"), checks=checks))
+    judged = judge_outputs(Found("/out", files("part-0-of-2", "part-1-of-2"), checks=checks))
     assert judged.what_failed == "2 outputs are damaged"
     assert judged.explanation == "part-0-of-2 is empty; part-1-of-2 is empty."
 
@@ -136,18 +136,18 @@ def test_in_a_folder_that_only_the_log_names_hard_evidence_alone_casts_doubt(
     check: FileCheck, fact: str
 ) -> None:
     found = Found("/out", shards(0, 1), checks=(check,), wrote_nothing=True)
-    judged = judge_outputs(Expected(is_named=False), found)
+    judged = judge_outputs(replace(found, is_named=False))
     assert judged.what_failed == fact
     assert not judged.is_verified
 
 
 def test_valid_files_verify_the_outputs_and_unknown_ones_do_not() -> None:
     found = Found("/out", files("a.npz"), checks=(checked("a.npz", FileVerdict.VALID),))
-    assert judge_outputs(Expected(), found).is_verified
-    assert judge_outputs(Expected(), found).summary == "1 file, 1.0 KiB, 1 valid"
+    assert judge_outputs(found).is_verified
+    assert judge_outputs(found).summary == "1 file, 1.0 KiB, 1 valid"
     unknown = replace(found, checks=(checked("a.dat", FileVerdict.UNKNOWN, ""),))
-    assert not judge_outputs(Expected(), unknown).is_verified
-    assert judge_outputs(Expected(), Found()).summary == ""
+    assert not judge_outputs(unknown).is_verified
+    assert judge_outputs(Found()).summary == ""
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_an_incomplete_newest_checkpoint_casts_doubt(
     is_verified: bool,  # noqa: FBT001 - as above
 ) -> None:
     found = Found("/out", checkpoint=Checkpoint("out/checkpoint-9", "hf", 9, is_complete, why))
-    judged = judge_outputs(Expected(), found)
+    judged = judge_outputs(found)
     assert (judged.what_failed, judged.is_verified) == (fact, is_verified)
     assert judged.summary.startswith("newest checkpoint checkpoint-9 (")
 
