@@ -70,6 +70,22 @@ def test_a_job_known_only_to_accounting_is_explained_from_accounting_and_its_log
     assert "No module named 'nowhere'" in read(payload)
 
 
+def test_a_reported_job_is_shown_and_analysed_again_only_on_request(user: User) -> None:
+    job_id = user.submit("-J", "train", "--wrap", "python3 -c 'import nowhere'")
+    user.told(job_id)
+    reported = user.jobmon("watch", str(job_id))
+    assert reported.returncode == 0
+    assert f"job {job_id} was already reported at " in reported.stderr
+    assert "No module named 'nowhere'" in reported.stdout
+    only(user, Route.ERROR)
+    eventually(lambda: user.is_forgotten(job_id))
+    assert user.jobmon("watch", "--again", str(job_id)).returncode == 0
+    eventually(lambda: len(user.discord.received(Route.ERROR)) == 2)
+    first, second = user.discord.received(Route.ERROR)
+    assert (title(first), "Log: " in read(second)) == (title(second), True)
+    assert len(list((user.home / "state").glob("*.json"))) == 1
+
+
 def test_a_stopped_controller_ends_no_job(user: User, slurm: Cluster) -> None:
     job_id = user.submit("-J", "through", "--wrap", f"{_UNTIL_GO}; exit 5")
     user.watched_as(job_id, "RUNNING")
