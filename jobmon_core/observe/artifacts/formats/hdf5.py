@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.observe.artifacts.formats.source import (
     Content,
@@ -22,18 +22,13 @@ _SUPERBLOCK = 256  # bytes, more than any version has
 _OPEN_FOR_WRITING = 0x01
 _VERSION_1, _VERSION_2, _VERSION_3 = 1, 2, 3
 _OFFSET_SIZES = (2, 4, 8)
+_NOT_CLOSED = "was not closed by the program that wrote it"
 _CACHED_GROUP = 1  # the type of a symbol table entry that holds the places of a B-tree and a heap
 
 
 def find_superblock(source: Source) -> int | None:
     """Return where the superblock begins; None if the file is not HDF5."""
     return next((place for place in _PLACES if source.read_at(place, len(SIGNATURE)) == SIGNATURE), None)
-
-
-class _Superblock(NamedTuple):
-    end: int  # of the file
-    root: int  # the address of the root group's object header
-    tables: tuple[tuple[int, bytes], ...] = ()  # further addresses, with the signature that is there
 
 
 def check_hdf5(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all checks have this form
@@ -43,45 +38,42 @@ def check_hdf5(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all
     version = number_at(block, len(SIGNATURE), 1)
     if version > _VERSION_3:
         raise NotChecked(f"has a newer HDF5 superblock (version {version})")
-    found = _new_superblock(block) if version >= _VERSION_2 else _old_superblock(block, version)
-    expect_size(source.size - start, found.end)
-    for address, signature in found.tables:
-        if source.read_at(start + address, len(signature)) != signature:
-            raise Corrupt("is HDF5 without a root group where its header says it is")
-    header = source.read_at(start + found.root, 4)
-    if header != b"OHDR" and header[:2] != b"\x01\x00":
+    end, places = _new_superblock(block) if version >= _VERSION_2 else _old_superblock(block, version)
+    expect_size(source.size - start, end)
+    if not all(source.read_at(start + address, 4).startswith(known) for address, known in places):
         raise Corrupt("is HDF5 without a root group where its header says it is")
     return Content("hdf5", is_sampled=True)
+
+
+# of the file, and where a structure must begin in it, with how that may begin
+_Superblock = tuple[int, tuple[tuple[int, tuple[bytes, ...]], ...]]
+_GROUP = (b"OHDR", b"\x01\x00")
 
 
 def _old_superblock(block: bytes, version: int) -> _Superblock:
     length = _offset_size(number_at(block, 13, 1))
     at = 24 + (4 if version == _VERSION_1 else 0)
-    base, end, entry = (
-        number_at(block, at, length),
-        number_at(block, at + 2 * length, length),
-        at + 4 * length,
-    )
+    entry = at + 4 * length
+    end = number_at(block, at + 2 * length, length) - number_at(block, at, length)
     root = number_at(block, entry + length, length)
-    tables: tuple[tuple[int, bytes], ...] = ()
-    if number_at(block, entry + 2 * length, 4) == _CACHED_GROUP:
-        scratch = entry + 2 * length + 8
-        tables = (
-            (number_at(block, scratch, length), b"TREE"),
-            (number_at(block, scratch + length, length), b"HEAP"),
-        )
-    return _known(_Superblock(end - base, root, tables), length)
+    _expect_closed(length, end, root)
+    if number_at(block, entry + 2 * length, 4) != _CACHED_GROUP:
+        return end, ((root, _GROUP),)
+    scratch = entry + 2 * length + 8
+    tree, heap = number_at(block, scratch, length), number_at(block, scratch + length, length)
+    return end, ((tree, (b"TREE",)), (heap, (b"HEAP",)), (root, _GROUP))
 
 
 def _new_superblock(block: bytes) -> _Superblock:
     length = _offset_size(number_at(block, 9, 1))
-    base, end = number_at(block, 12, length), number_at(block, 12 + 2 * length, length)
+    end = number_at(block, 12 + 2 * length, length) - number_at(block, 12, length)
     root, stop = number_at(block, 12 + 3 * length, length), 12 + 4 * length
     if number_at(block, stop, 4) != lookup3(block[:stop]):
         raise Corrupt("is HDF5 whose header has a wrong checksum")
     if number_at(block, 11, 1) & _OPEN_FOR_WRITING:
-        raise Truncated("was not closed by the program that wrote it")
-    return _known(_Superblock(end - base, root), length)
+        raise Truncated(_NOT_CLOSED)
+    _expect_closed(length, end, root)
+    return end, ((root, _GROUP),)
 
 
 def _offset_size(length: int) -> int:
@@ -90,11 +82,10 @@ def _offset_size(length: int) -> int:
     return length
 
 
-def _known(found: _Superblock, length: int) -> _Superblock:
+def _expect_closed(length: int, end: int, root: int) -> None:
     undefined = 2 ** (8 * length) - 1
-    if undefined in (found.end, found.root) or found.end <= 0:
-        raise Truncated("was not closed by the program that wrote it")
-    return found
+    if undefined in (end, root) or end <= 0:
+        raise Truncated(_NOT_CLOSED)
 
 
 def lookup3(data: bytes) -> int:
