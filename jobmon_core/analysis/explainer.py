@@ -13,74 +13,40 @@ from jobmon_core.domain.job.tracking.model import End, Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.exit_causes import TIME_LIMIT, YOU
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from jobmon_core.domain.job.job_progress import JobProgress  # a waiting monitor loads neither
-    from jobmon_core.domain.logs.progress.model import TaskProgress  # a waiting monitor loads neither
-    from jobmon_core.store.telemetry import TaskTelemetry
+    from jobmon_core.analysis.ending.files import EndFiles
+    from jobmon_core.domain.logs.progress.model import TaskProgress
 
 _MIN_SAMPLES = 3  # of the progress: with fewer, there is no course to draw
-_TIMEOUT_S = 300.0  # a file server that does not respond must not delay the message any longer
-_CHANGES_TIMEOUT_S = 15.0  # likewise; the search for changes itself ends sooner
 
 
-def diagnoses_of(
-    job: WatchedJob,
-    keys: tuple[str, ...],
-    user_patterns: Path,
-    helper: Helper,
-    log: Callable[[str], None],
-    *,
-    read_progress: Callable[[], JobProgress],
-    telemetry_of: Callable[[str], TaskTelemetry],
-    changes_of: Callable[[Mapping[str, Diagnosis]], dict[str, str]],
-) -> Mapping[str, Diagnosis]:
-    """Return a diagnosis for each ended task in ``keys``. The file ``user_patterns`` may be missing.
+def diagnoses_of(job: WatchedJob, keys: Iterable[str], files: EndFiles) -> dict[str, Diagnosis]:
+    """Return a diagnosis for each ended task in ``keys``, after reading on to the ends of the logs."""
+    from jobmon_core.analysis.triage import with_workers  # not at the top: as in `explain_task`
+    from jobmon_core.domain.job.tracking.lost_worker import with_lost_worker
 
-    The helper calls ``read_progress``, which reads on to the ends of the logs. If it is killed, another one
-    starts, because restarts depend on the cause; if it fails, each diagnosis is empty, with a note that says
-    so. Then another helper calls ``changes_of``; the diagnoses do not depend on its success.
-    """
-
-    def diagnose_all() -> dict[str, Diagnosis]:
-        from jobmon_core.analysis.triage import with_workers  # not at the top: as in `explain_task`
-        from jobmon_core.domain.job.tracking.lost_worker import with_lost_worker
-
-        patterns = None
-        if user_patterns.exists():
-            patterns = user_patterns
-        progress = read_progress()
-        by_key = {}
-        for key in keys:
-            task = job.tasks[key]
-            if task.end is not None:
-                found = explain_task(job, task, task.end, patterns)
-                followed = progress.tasks.get(key)
-                found = with_progress(found, job, task.end, followed)
-                found = with_lost_worker(found, task.end, progress.events, key)
-                found = with_workers(found, task.end, followed, telemetry_of(key))
-                samples = followed.history.samples if followed else ()
-                has_course = len(samples) >= _MIN_SAMPLES or bool(telemetry_of(key).nodes())
-                by_key[key] = replace(found, has_course=has_course)
-        return by_key
-
-    try:
-        found = helper.run_twice(dict[str, Diagnosis], diagnose_all, _TIMEOUT_S)
-    except HelperFailed as error:
-        log(f"the analysis of the logs failed: {error}")
-        note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"
-        return dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
-    try:
-        changes = helper.run(dict[str, str], lambda: changes_of(found), _CHANGES_TIMEOUT_S)
-    except HelperFailed as error:
-        log(f"what changed since the job last worked is not known: {error}")
-        return found
-    return {key: replace(each, changes=changes.get(key, "")) for key, each in found.items()}
+    patterns = None
+    if files.user_patterns.exists():
+        patterns = files.user_patterns
+    progress = files.read_on()
+    by_key = {}
+    for key in keys:
+        task = job.tasks[key]
+        if task.end is not None:
+            telemetry, followed = files.telemetry_of(job.id, key), progress.tasks.get(key)
+            found = explain_task(job, task, task.end, patterns)
+            found = with_progress(found, job, task.end, followed)
+            found = with_lost_worker(found, task.end, progress.events, key)
+            found = with_workers(found, task.end, followed, telemetry)
+            samples = followed.history.samples if followed else ()
+            has_course = len(samples) >= _MIN_SAMPLES or bool(telemetry.nodes())
+            by_key[key] = replace(found, has_course=has_course)
+    return by_key
 
 
 def explain_task(job: WatchedJob, task: Task, end: End, user_patterns: Path | None) -> Diagnosis:

@@ -200,29 +200,29 @@ class MonitorFactory:
         return self._agent_settings
 
     def _diagnose(self, log: Log, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
-        from jobmon_core.analysis.ending.complete import completed_diagnoses  # only after an end
+        from jobmon_core.analysis.ending.complete import end_steps  # only after an end
         from jobmon_core.analysis.ending.files import EndFiles
-        from jobmon_core.analysis.explainer import diagnoses_of
+        from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 
         ctx = self._ctx
+        read_progress = ctx.progress_file(job.id).read
 
-        def read_progress() -> JobProgress:
+        def read_on() -> JobProgress:
             self._read_progress((job,))  # what the job printed since the last look
-            return ctx.progress_file(job.id).read()
+            return read_progress()
 
-        found = diagnoses_of(
-            job,
-            keys,
+        files = EndFiles(
+            read_on,
+            read_progress,
             ctx.home.patterns,
-            self._helper,
-            log,
-            read_progress=read_progress,
-            telemetry_of=partial(ctx.telemetry, job.id),
-            changes_of=partial(self._changes_of, job),
+            partial(self._changes_of, job),
+            ctx.home.bundle_file,
+            ctx.telemetry,
+            ctx.clock.now,
         )
-        read = ctx.progress_file(job.id).read
-        files = EndFiles(read, ctx.home.bundle_file, ctx.telemetry, ctx.clock.now)
-        return completed_diagnoses(job, found, files, self._helper, log)
+        note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"
+        unknown = dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
+        return self._helper.run_steps(dict[str, Diagnosis], unknown, end_steps(job, keys, files), log)
 
     def _changes_of(self, job: WatchedJob, found: Mapping[str, Diagnosis]) -> dict[str, str]:
         from jobmon_core.analysis.ending.run_changes import changes_lines  # only in a child

@@ -10,14 +10,15 @@ import os
 import select
 import signal
 import time
+from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from jobmon_core.system.json_codec import DecodeError, from_json, to_json
 from jobmon_core.system.process import fork_with_pipe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
 T = TypeVar("T")
 
@@ -42,18 +43,19 @@ class HelperRaised(HelperFailed):
     """The work raised an exception, a bug that would occur again; the message is the traceback."""
 
 
+class Step(NamedTuple, Generic[T]):
+    """A part of the work of a helper."""
+
+    work: Callable[[Any], T]  # takes what the step before returned
+    timeout_s: float
+    failure: str = ""  # what to log, before the reason
+
+
 @dataclass(frozen=True, slots=True)
 class Helper:
     """Runs work in child processes; they close ``close_fds``, descriptors that only the parent may hold."""
 
     close_fds: Iterable[int] = ()
-
-    def run_twice(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
-        """Do as `run`, once more if the child was killed; for work that may be done twice."""
-        try:
-            return self.run(kind, work, timeout_s)
-        except HelperKilled:
-            return self.run(kind, work, timeout_s)
 
     def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
         """Run ``work`` in a child process; return its result, a record of ``kind``.
@@ -61,53 +63,82 @@ class Helper:
         Raises:
             HelperFailed: the child did not start, or gave no valid result within ``timeout_s`` seconds.
         """
+        with closing(self._results(kind, None, [Step(lambda _: work(), timeout_s)])) as results:
+            return next(results)
+
+    def run_steps(self, kind: type[T], value: T, steps: Sequence[Step[T]], log: Callable[[str], None]) -> T:
+        """Run steps in one child process, each on what the one before returned; return the last result.
+
+        A step that fails is logged and changes nothing; another child goes on after it. If the child is
+        killed, another one tries its step once more.
+        """
+        done, was_killed = 0, False
+        while done < len(steps):
+            try:
+                for result in self._results(kind, value, steps[done:]):
+                    value, done, was_killed = result, done + 1, False
+            except HelperFailed as error:
+                if isinstance(error, HelperKilled) and not was_killed:
+                    was_killed = True
+                    continue
+                log(f"{steps[done].failure}: {error}")
+                done, was_killed = done + 1, False
+        return value
+
+    def _results(self, kind: type[T], value: object, steps: Sequence[Step[T]]) -> Generator[T]:
+        """Yield the result of each step once the child has it; HelperFailed at the first failure."""
         try:
             pid, pipe = fork_with_pipe()
         except OSError as error:
             raise HelperFailed(f"cannot start a worker process: {error.strerror}") from error
         if pid == 0:
-            self._run_child(work, pipe)
+            self._run_child(value, steps, pipe)
+        unread = bytearray()
         try:
-            data = _read(pipe, timeout_s)
+            for step in steps:
+                yield _result(kind, _read_line(pipe, unread, step.timeout_s))
         finally:
             os.close(pipe)
             _end(pid)
-        return _result(kind, data)
 
-    def _run_child(self, work: Callable[[], object], writing: int) -> NoReturn:
-        """Run the work and exit, also if the parent was killed meanwhile and writing the result fails.
+    def _run_child(self, value: object, steps: Sequence[Step[T]], writing: int) -> NoReturn:
+        """Run the steps and exit, also if the parent was killed meanwhile and writing a result fails.
 
         The child would otherwise continue as a second monitor without the lock.
         """
         try:
             with open(writing, "w", encoding="utf-8") as pipe:
-                pipe.write(self._result_json(work))
+                try:
+                    for descriptor in self.close_fds:
+                        os.close(descriptor)
+                    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+                    for step in steps:
+                        value = step.work(value)
+                        print(json.dumps({"result": to_json(value)}), file=pipe, flush=True)
+                except BaseException:  # noqa: BLE001 - the parent reports it
+                    import traceback  # only here: an idle monitor must stay small
+
+                    print(json.dumps({"failure": traceback.format_exc(limit=-3)}), file=pipe)
         finally:
             os._exit(0)
 
-    def _result_json(self, work: Callable[[], object]) -> str:
-        try:
-            for descriptor in self.close_fds:
-                os.close(descriptor)
-            signal.pthread_sigmask(signal.SIG_SETMASK, ())
-            return json.dumps({"result": to_json(work())})
-        except BaseException:  # noqa: BLE001 - the parent reports it
-            import traceback  # only here: an idle monitor must stay small
 
-            return json.dumps({"failure": traceback.format_exc(limit=-3)})
-
-
-def _read(reading: int, timeout_s: float) -> bytes:
+def _read_line(reading: int, unread: bytearray, timeout_s: float) -> bytes:
+    """Return the next line, or what came before the end; ``unread`` keeps what follows the line."""
     deadline_s = time.monotonic() + timeout_s
-    data = bytearray()
     poll = select.poll()  # unlike select(2) it takes descriptors above 1023, which a monitor of many jobs has
     poll.register(reading, select.POLLIN)
-    while (remaining_s := deadline_s - time.monotonic()) > 0 and poll.poll(remaining_s * 1000):
+    while b"\n" not in unread:
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0 or not poll.poll(left_s * 1000):
+            raise HelperFailed(f"no result within {timeout_s:g} s")
         chunk = os.read(reading, 65536)
         if not chunk:
-            return bytes(data)
-        data += chunk
-    raise HelperFailed(f"no result within {timeout_s:g} s")
+            break
+        unread += chunk
+    line, _, rest = bytes(unread).partition(b"\n")
+    unread[:] = rest
+    return line
 
 
 def _end(pid: int) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from jobmon_core.analysis.ending.complete import end_steps
+from jobmon_core.analysis.ending.files import EndFiles
 from jobmon_core.analysis.explainer import diagnoses_of, evidence_of, unique_job_id, with_progress
 from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.job.job_settings import JobSettings
@@ -67,17 +69,19 @@ def one_job(end: End, *, restarts: int = 0) -> WatchedJob:
     return replace(JOB, settings=settings, tasks={"": Task("", end=end, restarts=restarts)})
 
 
-def test_a_diagnosis_says_how_far_the_task_came(tmp_path: Path) -> None:
-    found = diagnoses_of(
-        one_job(FAILURE),
-        ("",),
-        tmp_path / "no_patterns.json",
-        Helper(),
-        pytest.fail,
-        read_progress=lambda: JobProgress(tasks={"": SHORT}),
-        telemetry_of=lambda _: TaskTelemetry(tmp_path / "none"),
-        changes_of=lambda _: {},
+def end_files(tmp_path: Path, progress: JobProgress, telemetry: TaskTelemetry) -> EndFiles:
+    def read() -> JobProgress:
+        return progress
+
+    missing = tmp_path / "no_patterns.json"
+    return EndFiles(
+        read, read, missing, lambda _: {}, lambda *_: tmp_path / "bundle", lambda *_: telemetry, lambda: 0.0
     )
+
+
+def test_a_diagnosis_says_how_far_the_task_came(tmp_path: Path) -> None:
+    files = end_files(tmp_path, JobProgress(tasks={"": SHORT}), TaskTelemetry(tmp_path / "none"))
+    found = diagnoses_of(one_job(FAILURE), ("",), files)
     assert found[""].work == "reached item 67,300 of 100,000 (67%)"
     assert found[""].has_course
 
@@ -91,18 +95,13 @@ def test_a_diagnosis_does_not_depend_on_the_search_for_changes(
         raise AssertionError
 
     logged: list[str] = []
-    found = diagnoses_of(
-        one_job(FAILURE),
-        ("",),
-        tmp_path / "no_patterns.json",
-        Helper(),
-        logged.append,
-        read_progress=lambda: JobProgress(tasks={"": SHORT}),
-        telemetry_of=lambda _: TaskTelemetry(tmp_path / "none"),
-        changes_of=broken,
-    )
+    files = end_files(tmp_path, JobProgress(tasks={"": SHORT}), TaskTelemetry(tmp_path / "none"))
+    steps = end_steps(one_job(FAILURE), ("",), files._replace(changes_of=broken))
+    found = Helper().run_steps(dict[str, Diagnosis], {}, steps, logged.append)
     assert (found[""].work, found[""].changes) == ("reached item 67,300 of 100,000 (67%)", "")
-    assert logged[0].startswith("what changed since the job last worked is not known: ")
+    assert found[""].bundle
+    (line,) = logged
+    assert line.startswith("what changed since the job last worked is not known: ")
 
 
 @pytest.mark.parametrize("has_telemetry", [False, True])
@@ -110,16 +109,7 @@ def test_a_diagnosis_says_whether_a_report_would_have_charts(tmp_path: Path, *, 
     telemetry = TaskTelemetry(tmp_path / "telemetry")
     if has_telemetry:
         telemetry.add(Sample(at_s=1.0, node=Node("n1")))
-    found = diagnoses_of(
-        one_job(FAILURE),
-        ("",),
-        tmp_path / "no_patterns.json",
-        Helper(),
-        pytest.fail,
-        read_progress=JobProgress,
-        telemetry_of=lambda _: telemetry,
-        changes_of=lambda _: {},
-    )
+    found = diagnoses_of(one_job(FAILURE), ("",), end_files(tmp_path, JobProgress(), telemetry))
     assert found[""].has_course is has_telemetry
 
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 import psutil
 import pytest
 
-from jobmon_core.system.helper import Helper, HelperFailed
+from jobmon_core.system.helper import Helper, HelperFailed, Step
 from tests.support.processes import in_a_copy, is_running, kill, python, said
 from tests.support.waiting import eventually
 
@@ -111,15 +111,30 @@ def test_a_killed_helper_has_no_result() -> None:
         run(work)
 
 
-def test_work_that_may_be_done_twice_is_repeated_if_its_helper_was_killed(tmp_path: Path) -> None:
-    def killed_first() -> str:
-        with (tmp_path / "tries").open("a") as tries:
-            tries.write(".")
-        if (tmp_path / "tries").stat().st_size == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return "done"
+def killed_first(tmp_path: Path, text: str) -> str:
+    with (tmp_path / "tries").open("a") as tries:
+        tries.write(".")
+    if (tmp_path / "tries").stat().st_size == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return text + "b"
 
-    assert Helper().run_twice(str, killed_first, 300.0) == "done"
+
+def test_a_step_is_repeated_in_another_helper_if_the_first_was_killed(tmp_path: Path) -> None:
+    steps = [Step(lambda text: text + "a", 300.0), Step(lambda text: killed_first(tmp_path, text), 300.0)]
+    assert Helper().run_steps(str, "", steps, pytest.fail) == "ab"
+
+
+@pytest.mark.parametrize("broken", [fail, lambda: kill(os.getpid()), lambda: time.sleep(600)])
+def test_a_step_that_fails_costs_no_other_step_its_result(broken: Callable[[], object]) -> None:
+    logged: list[str] = []
+    steps = [
+        Step(lambda text: text + "a", 300.0),
+        Step(lambda text: f"{broken()}{text}b", 10.0, "there is no b"),
+        Step(lambda text: text + "c", 300.0),
+    ]
+    assert Helper().run_steps(str, "", steps, logged.append) == "ac"
+    (line,) = logged
+    assert line.startswith("there is no b: ")
 
 
 def test_a_helper_closes_the_locks_of_the_monitor(tmp_path: Path) -> None:

@@ -1,43 +1,48 @@
-"""Complete the diagnoses of ended tasks with what their files show; never at the cost of the diagnoses."""
+"""What a helper does between the end of tasks and the message about it, step by step."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.logs.diagnosis.model import Diagnosis
-from jobmon_core.system.helper import Helper, HelperFailed
+from jobmon_core.system.helper import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from jobmon_core.analysis.ending.files import EndFiles
     from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 
-_TIMEOUT_S = 60.0  # for each part: a file server that does not respond must not delay the message any longer
+    Diagnoses = dict[str, Diagnosis]
+
+# a file server that does not respond must not delay the message any longer
+_LOGS_TIMEOUT_S, _TIMEOUT_S = 300.0, 60.0
+_CHANGES_TIMEOUT_S = 15.0  # the search for changes itself ends sooner
 
 
-def completed_diagnoses(
-    job: WatchedJob,
-    found: Mapping[str, Diagnosis],
-    files: EndFiles,
-    helper: Helper,
-    log: Callable[[str], None],
-) -> Mapping[str, Diagnosis]:
-    """Return the diagnoses with what the outputs, core dumps and agents show, and the paths of the bundles.
+def end_steps(job: WatchedJob, keys: tuple[str, ...], files: EndFiles) -> list[Step[Diagnoses]]:
+    """Return the steps that diagnose these tasks: each adds to what the ones before found.
 
-    One helper process verifies the outputs and reads the results; a second one looks for core dumps, reads
-    what agents measured and writes the diagnostics bundles. If one fails, that is logged, and what the other
-    found stays.
+    A step that fails costs the others nothing. They import what they need, so that a waiting monitor stays
+    small.
     """
 
-    def with_verdicts() -> dict[str, Diagnosis]:
-        from jobmon_core.analysis.ending.outputs import with_outputs  # only in a child
+    def diagnose(_: Diagnoses) -> Diagnoses:
+        from jobmon_core.analysis.explainer import diagnoses_of
+
+        return diagnoses_of(job, keys, files)
+
+    def with_changes(found: Diagnoses) -> Diagnoses:
+        changes = files.changes_of(found)
+        return {key: replace(each, changes=changes.get(key, "")) for key, each in found.items()}
+
+    def with_verdicts(found: Diagnoses) -> Diagnoses:
+        from jobmon_core.analysis.ending.outputs import with_outputs
 
         return with_outputs(job, found, files.read_progress())
 
-    def with_diagnostics() -> dict[str, Diagnosis]:
-        from jobmon_core.analysis.ending.bundle import with_bundles  # only in a child
+    def with_diagnostics(found: Diagnoses) -> Diagnoses:
+        from jobmon_core.analysis.ending.bundle import with_bundles
         from jobmon_core.analysis.ending.core_dumps import with_core_dump
         from jobmon_core.analysis.ending.measured_use import with_measured_use
 
@@ -45,12 +50,9 @@ def completed_diagnoses(
         measured = with_measured_use(job, explained, files.telemetry_of)
         return with_bundles(job, measured, files, os.environ)
 
-    try:
-        found = helper.run_twice(dict[str, Diagnosis], with_verdicts, _TIMEOUT_S)
-    except HelperFailed as error:
-        log(f"the outputs could not be verified: {error}")
-    try:
-        return helper.run_twice(dict[str, Diagnosis], with_diagnostics, _TIMEOUT_S)
-    except HelperFailed as error:
-        log(f"no diagnostics were saved: {error}")
-        return found
+    return [
+        Step(diagnose, _LOGS_TIMEOUT_S, "the analysis of the logs failed"),
+        Step(with_changes, _CHANGES_TIMEOUT_S, "what changed since the job last worked is not known"),
+        Step(with_verdicts, _TIMEOUT_S, "the outputs could not be verified"),
+        Step(with_diagnostics, _TIMEOUT_S, "no diagnostics were saved"),
+    ]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.ending.bundle import MAX_BUNDLES, with_bundles
-from jobmon_core.analysis.ending.complete import completed_diagnoses
+from jobmon_core.analysis.ending.complete import end_steps
 from jobmon_core.analysis.ending.files import EndFiles
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.job_settings import JobSettings
@@ -83,7 +83,17 @@ def end_files(home: Home, progress: JobProgress | None = None) -> EndFiles:
     def telemetry(job_id: str, key: str) -> TaskTelemetry:
         return TaskTelemetry(home.telemetry_folder(job_id, key))
 
-    return EndFiles(lambda: progress or JobProgress(), home.bundle_file, telemetry, lambda: NOW_S)
+    def read() -> JobProgress:
+        return progress or JobProgress()
+
+    return EndFiles(read, read, home.patterns, lambda _: {}, home.bundle_file, telemetry, lambda: NOW_S)
+
+
+def completed(
+    job: WatchedJob, found: dict[str, Diagnosis], files: EndFiles, logged: list[str]
+) -> dict[str, Diagnosis]:
+    steps = end_steps(job, tuple(found), files)[1:]
+    return Helper().run_steps(dict[str, Diagnosis], found, steps, logged.append)
 
 
 def test_a_bundle_holds_all_that_is_known_and_no_secret(tmp_path: Path, home: Home) -> None:
@@ -188,7 +198,7 @@ def test_a_failing_helper_costs_the_bundle_and_not_the_diagnosis(tmp_path: Path,
 
     logged: list[str] = []
     files = end_files(home)._replace(read_progress=broken)
-    found = completed_diagnoses(failed_job(tmp_path), {"": FOUND}, files, Helper(), logged.append)
+    found = completed(failed_job(tmp_path), {"": FOUND}, files, logged)
     assert found == {"": FOUND}
     assert "a bug" in logged[0]
 
@@ -209,7 +219,7 @@ def test_a_bundle_that_fails_does_not_cost_the_verdict_on_the_outputs(
     logged: list[str] = []
     files = end_files(home)._replace(telemetry_of=broken)
     clean = Diagnosis(None, "Completed", "", "")
-    found = completed_diagnoses(job, {"0": FOUND, "1": clean}, files, Helper(), logged.append)
+    found = completed(job, {"0": FOUND, "1": clean}, files, logged)
     assert found["1"].cause == MISSING_OUTPUTS
     assert found["0"].what_failed == FOUND.what_failed
     assert "no diagnostics were saved" in "".join(logged) or "ZeroDivisionError" in found["0"].note
