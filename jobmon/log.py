@@ -82,7 +82,6 @@ def ended(exit_code: int) -> None:
 
 
 def _options(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the options of the log, which come first, and the other arguments."""
     options: dict[str, str] = {}
     rest = list(arguments)
     while rest and rest[0].partition("=")[0] in _OPTIONS:

@@ -88,7 +88,6 @@ def load_command(name: str) -> Command:
 
 
 def _overview(groups: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    """Yield the commands of each group with their summaries."""
     width = max(len(name) for commands in groups.values() for name in commands)
     for title, commands in groups.items():
         yield f"{title}:"

@@ -1,4 +1,4 @@
-"""``jobmon ack``: acknowledge what was reported about jobs."""
+"""``jobmon ack``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Acknowledge each job, even after an error with another one; return the highest exit code."""
     ctx, errors = open_context(), Errors()
     for argument in options.job:
         with errors.reported():

@@ -1,4 +1,4 @@
-"""``jobmon archive``: put everything about a job into one folder or file."""
+"""``jobmon archive``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the archive; say what is missing."""
     archive = archive_job(
         open_context(), options.job, options.dest, report_html, with_checkpoint=options.checkpoint
     )

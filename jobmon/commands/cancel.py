@@ -1,4 +1,4 @@
-"""``jobmon cancel``: stop watching jobs, which themselves keep running."""
+"""``jobmon cancel``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jobmon chain``: submit jobs of which each starts when the one before it has succeeded."""
+"""``jobmon chain``."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Submit the stages; return 0, or the exit code of the sbatch that made no job or of another error."""
     if len(options.stage) == 1 and options.after is None:
         raise UsageError("a chain has two stages or more; `jobmon submit` submits one job")
     try:
@@ -78,7 +77,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _rest(chain: Chain) -> str:
-    """Return how far a submission got that was refused or interrupted, and what to do."""
     if not chain.jobs:
         if chain.is_unclear:
             return (

@@ -1,4 +1,4 @@
-"""``jobmon checkpoints``: list the checkpoints of a job or folder, and the one to resume from."""
+"""``jobmon checkpoints``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the checkpoints; return 0 if each folder has one that is complete or may be, else 1."""
     ctx = open_context()
     target = job_or_folder(ctx, options.what)
     lists = [checkpoints_in(ctx, target)] if isinstance(target, str) else checkpoints_of(ctx, *target)

@@ -1,4 +1,4 @@
-"""``jobmon completion``: print the completion script of a shell, which dev/share_files.py has made."""
+"""``jobmon completion``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the script, or the ids and names of jobs."""
     if options.shell == "jobs":
         ctx = open_context()
         if (ctx.home.root / "state").is_dir():

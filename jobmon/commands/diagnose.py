@@ -1,4 +1,4 @@
-"""``jobmon diagnose``: explain why a job failed, or what a log file shows."""
+"""``jobmon diagnose``."""
 
 from __future__ import annotations
 
@@ -70,7 +70,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the diagnoses; return 1 if a file cannot be read, else the highest exit code of a job's error."""
     try:
         override = UserOverride.parse(options.state, options.exit_code)
     except ValueError as error:
@@ -152,7 +151,6 @@ def _lines(ctx: Context, found: Report | PendingAnswer, now_s: float) -> Iterato
 
 
 def _health(ctx: Context, found: Report) -> Sequence[HealthReport]:
-    """Return the health of a running job that is watched."""
     if found.live is None or found.subject is None:
         return ()
     try:

@@ -1,4 +1,4 @@
-"""``jobmon diff``: name what changed between two runs of a job."""
+"""``jobmon diff``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what differs."""
     found = diff_runs(open_context(), options.job, options.other)
     print_result(options, diff_json, diff_lines, found)
     return 0

@@ -1,4 +1,4 @@
-"""``jobmon efficiency``: show what ended jobs used of what they requested."""
+"""``jobmon efficiency``."""
 
 from __future__ import annotations
 
@@ -69,7 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the table or the JSON object; report unknown jobs and missing answers on stderr."""
     ctx = open_context()
     period_s, since_s = options.since, 0.0
     if period_s is None and not options.job:

@@ -125,7 +125,6 @@ def forget(options: argparse.Namespace) -> int:
 
 
 def _settings(options: argparse.Namespace) -> Callable[[GroupSettings], GroupSettings]:
-    """Return the change of a group's settings that the options ask for."""
     names = ("interval_s", "messages", "then", "stop_after", "hold_when_broken")
     given: dict[str, Any] = {name: getattr(options, name) for name in names}
     changes = {name: value for name, value in given.items() if value is not None}

@@ -1,4 +1,4 @@
-"""``jobmon handover``: write a page for someone who takes over the jobs."""
+"""``jobmon handover``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the page, or write it into a file that only the user can read."""
     ctx = open_context()
     found = collect(ctx, named_state_ids(ctx, options.job))
     page = handover_page(found, _setting(ctx, found))

@@ -1,4 +1,4 @@
-"""``jobmon help``: show the help of a command, as ``jobmon COMMAND --help`` does."""
+"""``jobmon help``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the help."""
     # `run` and `submit` would take it for their own
     if options.action and options.command not in ("group", "patterns"):
         raise UsageError(f"unexpected argument {options.action!r}; see `jobmon help {options.command}`")

@@ -1,4 +1,4 @@
-"""``jobmon inbox``: receive messages on this machine instead of in Discord, to try jobmon."""
+"""``jobmon inbox``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print each message as it arrives, until Ctrl-C; return 0, since that is the normal end."""
     try:
         _print_messages(options.port)
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""``jobmon init``: save two webhook URLs, or a topic for a phone, in the configuration."""
+"""``jobmon init``."""
 
 from __future__ import annotations
 
@@ -186,7 +186,6 @@ def _save(ctx: Context, success: str, error: str) -> None:
 
 
 def _send_undelivered(ctx: Context) -> None:
-    """Send the messages that waited for a webhook."""
     try:
         results = RecoverJobs(ctx, MonitorStarter(ctx)).send_given_up()
         jobs = [each.subject for each in results if each.is_changed]

@@ -1,4 +1,4 @@
-"""``jobmon logs``: show the output of a job, or the log of its monitor."""
+"""``jobmon logs``."""
 
 from __future__ import annotations
 
@@ -60,7 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the output; without ``--follow``, return 1 if no file of it can be read."""
     ctx = open_context()
     job, ref = find_job(ctx, options.job)
     if options.monitor:
@@ -96,7 +95,6 @@ def _show(files: list[str], lines: int) -> int:
 
 
 def _follow(follow: FollowOutput, lines: int) -> int:
-    """Print the end of each file, then what is written to them, until the job has ended or until Ctrl-C."""
     screen = _screen(follow.files)
     try:
         for text in follow.begin(lines):

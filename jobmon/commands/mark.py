@@ -1,4 +1,4 @@
-"""``jobmon mark``: write a marker, which shows that a stage is done."""
+"""``jobmon mark``."""
 
 from __future__ import annotations
 
@@ -43,6 +43,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the marker and print its path."""
     print(write_marker(open_context(), options.name, options.status, options.note))
     return 0

@@ -1,4 +1,4 @@
-"""``jobmon mute``: send no messages about a job, a group or everything for a while."""
+"""``jobmon mute``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Mute, end a mute, or list what is muted; 1 if there was no mute to end."""
     ctx = open_context()
     if options.target is None:
         return _list(muted(ctx), ctx.clock.now(), as_json=options.json)

@@ -1,4 +1,4 @@
-"""``jobmon note``: note something about a job."""
+"""``jobmon note``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Append the note."""
     ref, was_hidden = add_note(open_context(), options.job, " ".join(options.text))
     print(f"noted; `jobmon show {ref}` shows it")
     if was_hidden:

@@ -1,4 +1,4 @@
-"""``jobmon notify``: send a message, e.g. as the last line of a script."""
+"""``jobmon notify``."""
 
 from __future__ import annotations
 
@@ -65,7 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Send the message, print one line about it, and return the exit code."""
     sent = notify(open_context(), Level(options.level), options.title, _text(options.text), options.wait)
     ANSWERS.append(sent)
     if sent.was_hidden:
@@ -93,7 +92,6 @@ def _text(words: list[str]) -> str:
 
 
 def _result(sent: Notified) -> tuple[str, int]:
-    """Return the line about what became of the message, and the exit code."""
     stored = sent.stored
     channels = ""
     if sent.channels:

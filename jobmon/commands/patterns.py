@@ -1,4 +1,4 @@
-"""``jobmon patterns``: list the failure patterns, check a pattern file, test patterns on a log."""
+"""``jobmon patterns``."""
 
 from __future__ import annotations
 
@@ -64,7 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the chosen action."""
     action: Callable[[argparse.Namespace], int] = options.action
     return action(options)
 

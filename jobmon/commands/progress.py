@@ -1,4 +1,4 @@
-"""``jobmon progress``: show how far along a program is, from its logs."""
+"""``jobmon progress``."""
 
 from __future__ import annotations
 
@@ -66,7 +66,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the progress; return 1 if a file could not be read."""
     if STDIN in options.what and len(options.what) > 1:
         raise UsageError("standard input is a log of its own; read it without other files")
     ctx = open_context()
@@ -116,7 +115,6 @@ def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: argparse.Namespace
 
 
 def _about(ctx: Context, job: WatchedJob, ref: JobRef, now_s: float) -> dict[str, Any]:
-    """Return the phase of a job, and the problems, measurements and launch of one of its tasks."""
     status, progress = current_status(ctx, job), ctx.progress_file(job.id).read()
     about = {"job_id": str(ref), "name": job.name, "phase": phase_of(status, progress, now_s)}
     tasks = [live for live in tasks_with_agents(ctx, status, progress, now_s) if live.ref == str(ref)]
@@ -133,7 +131,6 @@ def _print(report: ProgressReport, now_s: float, *, as_json: bool) -> None:
 
 
 def _reports(ctx: Context, paths: Sequence[str]) -> Iterator[tuple[ProgressReport, float]]:
-    """Yield the progress and the time again and again: of files for ever, of standard input until its end."""
     if paths == [STDIN]:
         for report in follow_stream(sys.stdin.buffer):
             yield report, ctx.clock.now()
@@ -149,7 +146,6 @@ def _reports_of_logs(ctx: Context, logs: LogProgress) -> Iterator[tuple[Progress
 
 
 def _follow(reports: Iterator[tuple[ProgressReport, float]], *, as_json: bool) -> int:
-    """Print each change: on a terminal in one line that is overwritten, else in a line of its own."""
     console, shown, unread = stdout_console(), "", frozenset[str]()
     with suppress(KeyboardInterrupt):  # the way to end it
         for report, now_s in reports:

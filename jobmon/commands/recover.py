@@ -1,4 +1,4 @@
-"""``jobmon recover``: restart the monitors that a reboot or a kill ended."""
+"""``jobmon recover``."""
 
 from __future__ import annotations
 
@@ -50,7 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Restart monitors and print what was done; or install or uninstall the autostart."""
     ctx = open_context()
     if options.install or options.uninstall:
         from jobmon_core.app.autostart import Autostart
@@ -91,7 +90,6 @@ def _recover(ctx: Context, *, quiet: bool) -> None:
 
 
 def _summary(hosts: Sequence[str], *, is_rest: bool) -> str:
-    """Return a line about the jobs with living monitors: all jobs, or the rest of them."""
     prefix = "nothing to do: "
     if is_rest:
         prefix = ""

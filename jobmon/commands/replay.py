@@ -1,4 +1,4 @@
-"""``jobmon replay``: send again the messages about jobs that jobmon gave up sending."""
+"""``jobmon replay``."""
 
 from __future__ import annotations
 

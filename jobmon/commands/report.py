@@ -1,4 +1,4 @@
-"""``jobmon report``: show the whole run of a job on one page, as text or HTML."""
+"""``jobmon report``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the report, or write it as HTML; with ``--html FILE`` and ``--json``, do both."""
     if options.html == STDOUT and options.json:
         raise UsageError("--html - and --json would both print to stdout; give --html the name of a file")
     ctx = open_context()

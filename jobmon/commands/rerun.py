@@ -1,4 +1,4 @@
-"""``jobmon rerun``: submit again what a job ran, after the user has confirmed it."""
+"""``jobmon rerun``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the plan, ask, submit. Return the exit code of sbatch, or 1 if the user declined."""
     sbatch_options = [each for each in options.sbatch_options if each != _YES]  # sbatch has no such option
     is_already_confirmed = options.yes or len(sbatch_options) < len(options.sbatch_options)
     require_terminal(is_confirmed=is_already_confirmed)

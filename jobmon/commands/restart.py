@@ -1,4 +1,4 @@
-"""``jobmon restart``: submit the next attempt of a job by hand, or change what follows its next end."""
+"""``jobmon restart``."""
 
 from __future__ import annotations
 
@@ -79,7 +79,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the plan, ask, submit; or change the lineage. Return 1 if nothing was submitted."""
     ctx = open_context()
     if options.off or options.hold or options.release:
         if options.from_ or options.dry_run:

@@ -1,4 +1,4 @@
-"""``jobmon restarts``: list the jobs that are restarted, or the attempts of one."""
+"""``jobmon restarts``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the lineages or the attempts of one; report files that cannot be read, which makes it 1."""
     ctx, console = open_context(), table_console()
     now_s = ctx.clock.now()
     if options.job:

@@ -1,4 +1,4 @@
-"""``jobmon run``: run a command in the foreground and watch it, without Slurm."""
+"""``jobmon run``."""
 
 from __future__ import annotations
 
@@ -92,7 +92,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command and return its exit code; with ``--host``, start it there, see `run_there`."""
     command = options.command
     if options.command[:1] == ["--"]:
         command = options.command[1:]

@@ -1,4 +1,4 @@
-"""``jobmon show``: show everything known about jobs."""
+"""``jobmon show``."""
 
 from __future__ import annotations
 
@@ -88,7 +88,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print each job, even after an error with another one; return the highest exit code."""
     ctx, console, errors = open_context(), stdout_console(), Errors()
     found, objects = [], []
     for argument in options.job:

@@ -1,4 +1,4 @@
-"""``jobmon status``: list the watched jobs from their state files, without asking Slurm."""
+"""``jobmon status``."""
 
 from __future__ import annotations
 
@@ -140,7 +140,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _as_json(ctx: Context, status: JobStatus, known: Overview, now_s: float) -> dict[str, Any]:
-    """Return the documented object for one job."""
     progress = known.progress.get(status.job.id, _NO_PROGRESS)
     tasks = tasks_with_agents(ctx, status, progress, now_s)
     alerts = alerts_json(job_alerts(ctx, status.job))
@@ -166,7 +165,6 @@ def _select(ctx: Context, selection: Selection, now_s: float) -> tuple[Overview,
 
 
 def _notices(ctx: Context, selected: Selected) -> Iterator[str]:
-    """Yield notices: about the configuration, monitors of the listed jobs, mutes, undelivered messages."""
     if any(not each.job.closed for each in selected.jobs) and (fault := config_fault(ctx)):
         yield fault
     if any(each.health is Health.DEAD for each in selected.jobs):
@@ -182,7 +180,6 @@ def _notices(ctx: Context, selected: Selected) -> Iterator[str]:
 
 
 def _watch(ctx: Context, options: argparse.Namespace) -> int:
-    """Redraw the screen in place until Ctrl-C."""
     sys.stdout.write(_CLEAR)
     try:
         while True:
@@ -195,7 +192,6 @@ def _watch(ctx: Context, options: argparse.Namespace) -> int:
 
 
 def _frame(ctx: Context, options: argparse.Namespace) -> str:
-    """Return the text that replaces the whole screen."""
     from jobmon.views.status import watch_lines
 
     now_s, console = ctx.clock.now(), stdout_console()

@@ -1,7 +1,4 @@
-"""``jobmon submit``: submit a job and watch it.
-
-For Slurm, all arguments after jobmon's own options go to sbatch; `submit_ray` is for Ray clusters.
-"""
+"""``jobmon submit``."""
 
 from __future__ import annotations
 
@@ -52,7 +49,6 @@ _NOT_SUBMITTED = 2  # as `jobmon check` reports failures
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options for the help, the completion and the manual; `_read_options` parses them."""
     parser.usage = "jobmon submit [JOBMON-OPTIONS] [SBATCH-OPTIONS] FILE [ARGS]"
     parser.add_argument(
         "--backend",
@@ -96,7 +92,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Submit and watch; return the exit code of sbatch, or one of jobmon if sbatch was not run."""
     try:
         return _submit(list(arguments))
     except (Invalid, SchedulerMissing, UsageError) as error:  # each is raised before sbatch starts
@@ -137,7 +132,6 @@ def _submit(arguments: list[str]) -> int:
 
 
 def _is_for_ray(backend: str) -> bool:
-    """Whether the job is one of Ray, by the option or else by the configuration."""
     if not backend:
         from jobmon_core.context import Context
         from jobmon_core.domain.errors import ConfigInvalid
@@ -150,7 +144,6 @@ def _is_for_ray(backend: str) -> bool:
 
 
 def _reads_stdin(arguments: Sequence[str]) -> bool:
-    """Return whether sbatch would read the script from stdin."""
     # A word that is neither an option nor follows one is the script, or an argument of the script. Only other
     # command lines need the table of options, which takes long to import while the user waits.
     for previous, word in pairwise(("", *arguments)):
@@ -179,7 +172,6 @@ def _read_script() -> bool:
 
 
 def _help(ctx: Context, request: SubmitRequest) -> int:
-    """Print jobmon's help on stderr, then sbatch's if this machine has sbatch."""
     from jobmon.parser import command_parser
     from jobmon_core.app.submit import SubmitJob
     from jobmon_core.domain.backends import DEFAULT_BACKEND

@@ -112,7 +112,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _description(options: argparse.Namespace, command: Sequence[str]) -> dict[str, Any]:
-    """Return what Ray's job API takes."""
     environment = dict(options.runtime_env_json or {})
     if options.runtime_env:
         environment = _yaml_object(options.runtime_env)

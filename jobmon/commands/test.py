@@ -37,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Test the channels; return 0 only if each accepted every example."""
     return send_samples(open_context(), options.channel)
 
 

@@ -1,4 +1,4 @@
-"""``jobmon test-discord``: check that messages reach every Discord channel."""
+"""``jobmon test-discord``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Test every Discord channel; return 0 only if each accepted the message and no route lacks a channel."""
     console = stdout_console()
     failed = tested = 0
     for result in try_channels(open_context(), "discord", largest=options.largest):

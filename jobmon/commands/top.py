@@ -1,4 +1,4 @@
-"""``jobmon top``: follow the progress of jobs on a screen, the running ones first."""
+"""``jobmon top``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the screen until the user quits, or print it once."""
     ctx = open_context()
     refs = [find_job(ctx, argument)[1] for argument in options.job]
     show_screen(ctx, refs, once=options.once, ascii_only=options.ascii)

@@ -1,4 +1,4 @@
-"""``jobmon verify``: check that no file of a job or folder is missing or damaged."""
+"""``jobmon verify``."""
 
 from __future__ import annotations
 
@@ -60,7 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the verdict; return 0 if all is complete."""
     wanted = _wanted(options)
     ctx = open_context()
     found = _verified(ctx, options.what, wanted)

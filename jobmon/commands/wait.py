@@ -1,4 +1,4 @@
-"""``jobmon wait``: wait until jobs are over, for scripts; the exit code says how they ended."""
+"""``jobmon wait``."""
 
 from __future__ import annotations
 
@@ -74,7 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Wait, print the answer, and return its exit code."""
     return wait_for(open_context(), options.job, options.at_most_s, as_json=options.json)
 
 
@@ -96,7 +95,6 @@ def wait_for(ctx: Context, arguments: Sequence[str], at_most_s: float | None, *,
 
 
 def _say_what_is_awaited(ctx: Context, answers: Sequence[Waited]) -> None:
-    """Say how the jobs are now, if there is something to wait for."""
     if any(answer.result is Result.RUNNING for answer in answers):
         say(f"{wait_line(answers, _known(ctx, answers))}; waiting (Ctrl-C stops this; the jobs go on)")
 

@@ -164,7 +164,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read_targets(options: argparse.Namespace) -> None:
-    """Turn the words ray:ID, pid:N,N and HOST:WORD into the options that say the same."""
     if options.host or not options.job:
         return
     first, *others = options.job

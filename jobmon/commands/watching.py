@@ -120,7 +120,6 @@ def watch_ray(options: argparse.Namespace) -> tuple[list[JobRef], int]:
 
 
 def _show_reported(ctx: Context, reported: AlreadyReported, task_key: str = "") -> None:
-    """Print what is known of a job that has ended and was reported, or of one task of it."""
     report(reported)
     status = job_status(ctx, ctx.store.load(reported.state_id))
     print(*detail_lines(status, task_key, ctx.clock.now(), stdout_console()), sep="\n")

@@ -1,4 +1,4 @@
-"""``jobmon where``: show where everything is, in which version, and how it is set up."""
+"""``jobmon where``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print each fact about the installation as a paragraph, after its name."""
     del options  # there are none
     console = stdout_console()
     for name, value in describe_installation(open_context(), jobmon_command()):

@@ -1,4 +1,4 @@
-"""``jobmon why``: explain why a job is pending."""
+"""``jobmon why``."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print why the job is pending."""
     ctx = open_context()
     print_result(options, why_json, why_lines, why_pending(ctx, options.job), ctx.clock.now())
     return 0

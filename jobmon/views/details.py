@@ -126,7 +126,6 @@ def _progress(live: LiveTask, key: str, progress: JobProgress, now_s: float) -> 
 
 
 def _shared(job: WatchedJob, progress: JobProgress, now_s: float) -> Pairs:
-    """Yield what is known of outputs that all tasks of an array share."""
     if "" in progress.artifacts and "" not in job.tasks:
         yield from artifacts_rows(progress.artifacts[""], now_s, is_running=not job.ended)
 
@@ -180,7 +179,6 @@ def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
 
 
 def _hindrances(status: JobStatus, now_s: float) -> Pairs:
-    """Yield what keeps the job, its monitor or the scheduler from going on, and how old the data are."""
     job = status.job
     if not job.closed:
         yield from _reason(pending_reason(job), job.ref)
@@ -214,7 +212,6 @@ def _reason(reason: str, ref: JobRef) -> Pairs:
 
 
 def _closing(status: JobStatus, now_s: float) -> Pairs:
-    """Yield what is known of the whole job: where it runs, its script and settings, messages, the monitor."""
     job = status.job
     where = _WHERE.get(job.backend, "cluster {cluster}" if job.cluster else job.backend)
     partition = ""
@@ -311,7 +308,6 @@ def _resources(task: Task) -> Pairs:
 
 
 def _files(job: WatchedJob, task: Task) -> dict[str, str]:
-    """Return the paths of the files with the task's output, by the name of their row."""
     files = known_files(job, task)
     if not files and task.diagnosis and task.diagnosis.log_path:
         files = [task.diagnosis.log_path]

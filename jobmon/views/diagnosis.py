@@ -121,12 +121,10 @@ def summary(diagnosis: Diagnosis) -> str:
 
 
 def _known_text(known: KnownFailure) -> str:
-    """Return which earlier job failed in the same way, and the latest note about it."""
     return f"job {known.ref} failed in the same way; your note: {known.note.text}"
 
 
 def _known_json(known: KnownFailure | None) -> dict[str, Any] | None:
-    """Return an earlier failure of the same kind for a program."""
     if known:
         return {"job_id": str(known.ref), "at": known.note.at_s, "note": known.note.text}
     return None
@@ -182,7 +180,6 @@ def _percent(diagnosis: Diagnosis) -> str:
 
 
 def _heading(subject: Subject, diagnosis: Diagnosis) -> str:
-    """Return the job or task, its final or current state, and how many tasks have the same outcome."""
     name = f"Job {subject.ref} {subject.name}".rstrip()
     outcome = None
     if subject.task.end:
@@ -197,7 +194,6 @@ def _heading(subject: Subject, diagnosis: Diagnosis) -> str:
 
 
 def _others(subject: Subject, console: Console) -> Iterator[str]:
-    """Yield what happened to other tasks of the job, if that differs."""
     if causes := listed(subject.other_causes, _MAX_OTHERS, "; "):
         command = f"`jobmon show {subject.ref.job_id}`"
         yield from console.prose(f"Tasks with another cause: {causes}. {command} shows them.")
@@ -262,7 +258,6 @@ def _stacks_json(report: StackReport) -> dict[str, Any]:
 
 
 def _stack_lines(report: StackReport, console: Console) -> Iterator[str]:
-    """Yield how the ranks differ, each stack once with its processes, flight recorder dumps and problems."""
     yield from ("", "Stacks:")
     if report.comparison.text:
         yield from console.prose(report.comparison.text, _INDENT, _INDENT * 2)

@@ -51,7 +51,6 @@ def discord_preview(payload: Mapping[str, object], options: RenderOptions) -> st
 
 
 def _embed(embed: Mapping[str, object], options: RenderOptions, width: int) -> list[str]:
-    """Render an embed, with a blank line between its parts."""
     # fields that Discord shows side by side get a line each
     fields = [f"{_text(field, 'name')}: {_text(field, 'value')}" for field in _mappings(embed, "fields")]
     parts = [
@@ -67,7 +66,6 @@ def _embed(embed: Mapping[str, object], options: RenderOptions, width: int) -> l
 
 
 def _footer(embed: Mapping[str, object], options: RenderOptions) -> str:
-    """Return the last line: the footer's text and the time of the message."""
     footer = embed.get("footer")
     text = ""
     if isinstance(footer, Mapping):
@@ -91,7 +89,6 @@ def _markdown(text: str, options: RenderOptions, width: int) -> list[str]:
 
 
 def _code(text: str, width: int) -> list[str]:
-    """Render a code block, with a vertical line before each of its lines."""
     pieces: list[str] = []
     for line in _plain(text).split("\n"):
         pieces += textwrap.wrap(line, width - len(_CODE), break_on_hyphens=False, drop_whitespace=False) or [
@@ -101,12 +98,10 @@ def _code(text: str, width: int) -> list[str]:
 
 
 def _inline(text: str, options: RenderOptions) -> str:
-    """Return text with Discord's inline markup resolved."""
     return _plain(_INLINE.sub(lambda found: _resolved(found, options), text))
 
 
 def _resolved(found: re.Match[str], options: RenderOptions) -> str:
-    """Return the text of one piece of inline markup."""
     if found["time"]:
         return _time(found, options)
     if found["code"] and " " in found["code"] and not found["code"].startswith("/"):
@@ -135,7 +130,6 @@ def _local(at_s: float, options: RenderOptions) -> str:
 
 
 def _coloured_bar(colour: object) -> str:
-    """Return the bar beside an embed in the embed's colour."""
     shade = _GREY
     if isinstance(colour, int) and 0 <= colour <= _WHITE:
         shade = colour
@@ -144,7 +138,6 @@ def _coloured_bar(colour: object) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text without control codes and invisible characters."""
     return "".join(each for each in text.expandtabs(4) if each == "\n" or each.isprintable())
 
 
@@ -157,7 +150,6 @@ def _text(holder: Mapping[str, object], key: str) -> str:
 
 
 def _mappings(holder: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
-    """Return the objects of a list in a JSON object."""
     value = holder.get(key)
     if isinstance(value, list):
         return [each for each in value if isinstance(each, Mapping)]

@@ -66,7 +66,6 @@ def _row(run: RunEfficiency) -> tuple[Cell, ...]:
 
 
 def _grouped(runs: Sequence[RunEfficiency]) -> dict[str, str]:
-    """Return each line of advice with the jobs that it is about."""
     refs: dict[str, list[str]] = {}
     for run in runs:
         if run.found and (text := advice(run.found)):

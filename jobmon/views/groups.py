@@ -172,7 +172,6 @@ def _counted(runs: Sequence[GroupRun]) -> str:
 
 
 def _notes(group: Group, runs: Sequence[GroupRun]) -> Iterator[str]:
-    """Yield what the user should know or do."""
     if group.broken:
         yield f"{group.broken}; `jobmon group hold {group.name}` holds the rest"
     if any(word_of(run) == JobGroup.FAILED for run in runs):

@@ -68,7 +68,6 @@ def by_interest(counted: Counter[str]) -> list[tuple[str, int]]:
 
 
 def _interest(state: str) -> tuple[bool, bool, bool, bool, str]:
-    """Return the sort key of a state: failures first, success last."""
     each = JobState.from_slurm(state)
     is_pending = each is JobState.PENDING
     return each is JobState.COMPLETED, is_pending, each.is_alive, each is JobState.CANCELLED, state

@@ -108,7 +108,6 @@ def _rows(answer: PendingAnswer, found: Explanation, now_s: float) -> Rows:
 
 
 def _start(answer: PendingAnswer, now_s: float) -> str:
-    """Return when Slurm expects the start."""
     job = answer.facts.job
     expected_s = job.expected_start_s
     if expected_s is None or expected_s <= now_s:

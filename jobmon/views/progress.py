@@ -151,7 +151,6 @@ def _elapsed(progress: Progress) -> Iterator[str]:
 
 
 def _time_left(report: ProgressReport) -> Iterator[str]:
-    """Yield the estimated time left, else the length of an unusual pause, else what the log says."""
     if report.estimate.remaining_s is not None:
         yield f"{duration(report.estimate.remaining_s)} left"
     elif report.pause_s is not None:
@@ -163,7 +162,6 @@ def _time_left(report: ProgressReport) -> Iterator[str]:
 
 
 def _expected(report: ProgressReport, now_s: float) -> Iterator[str]:
-    """Yield the time of the end and how certain it is."""
     if (left_s := report.estimate.remaining_s) is not None:
         yield f"ETA {clock(now_s + left_s, now_s)}{certainty(report.estimate)}"
 

@@ -249,7 +249,6 @@ def health_text(status: JobStatus) -> str:
 
 
 def _stacked(row: Sequence[Cell], console: Console) -> Iterator[str]:
-    """Yield a few short lines for a job, for a terminal too narrow for a table."""
     job, name, state_cell, elapsed_cell, outcome, *monitor = row
     yield console.bold(f"{job.text} {name.text}".rstrip())
     elapsed_text = elapsed_cell.text.replace("-/", "limit ")
@@ -302,7 +301,6 @@ def _running_share(jobs: Sequence[WatchedJob]) -> str:
 
 
 def _freshness(jobs: Sequence[JobStatus], known: Overview, now_s: float) -> str:
-    """Return for each scheduler the age of its oldest data, among active jobs whose rows show no age."""
     oldest_s: dict[str, float] = {}
     for job in (each.job for each in jobs):
         if not job.closed and job.answered_s is not None and known.age_s(job, now_s) is None:
@@ -325,7 +323,6 @@ def _note_lines(jobs: Sequence[JobStatus], now_s: float, console: Console) -> It
 
 
 def _outages(jobs: Sequence[WatchedJob], now_s: float) -> Iterator[tuple[list[str], str]]:
-    """Yield each outage with the ids of its jobs, whose monitors noticed it at different times."""
     groups: dict[tuple[str, str, str, bool], list[tuple[WatchedJob, Outage]]] = {}
     for job in jobs:
         if (outage := current_outage(job)) and not job.closed:
@@ -351,7 +348,6 @@ def _outages(jobs: Sequence[WatchedJob], now_s: float) -> Iterator[tuple[list[st
 
 
 def _grouped_notes(jobs: Sequence[JobStatus], now_s: float) -> Iterator[tuple[list[str], str]]:
-    """Yield each note with the ids of the jobs that it is about."""
     groups: dict[str, list[str]] = {}
     for status in jobs:
         texts = (f"{text}; {advice}" if advice else text for text, advice in undelivered(status, now_s))

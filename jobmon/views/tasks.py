@@ -56,7 +56,6 @@ def tasks_text(job: WatchedJob) -> str:
 
 
 def _doubts(job: WatchedJob) -> str:
-    """Return the reasons to doubt the success of a job with several tasks."""
     reasons = dict.fromkeys(
         why_doubtful(task.diagnosis) for task in job.tasks.values() if task.is_doubtful_success
     )

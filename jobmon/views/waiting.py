@@ -100,7 +100,6 @@ def _named_part(job: WatchedJob, answer: Waited) -> WatchedJob:
 
 
 def _because(answer: Waited) -> str:
-    """Return the cause of a failure, or the doubt about a success, after a separator."""
     if answer.job is None:
         return ""
     part = _named_part(answer.job, answer)
@@ -155,7 +154,6 @@ def _word(answer: Waited) -> str:
 
 
 def _reason(answer: Waited) -> str:
-    """Return in a few words why a job failed or why its outcome is unknown."""
     why = answer.why.partition(";")[0] or _because(answer).lstrip(":, ")
     return why or (state(_named_part(answer.job, answer)) if answer.job else _word(answer))
 

@@ -96,7 +96,6 @@ def _overview(found: Handover) -> Iterator[str]:
 
 
 def _order(jobs: Sequence[HandoverJob]) -> Iterator[str]:
-    """Yield which job starts after which, by dependencies and chains."""
     names = {str(job.job.job_id): job.job.name for job in jobs}
     jobs = [job for job in jobs if not job.job.closed]
     waiting = [(job, each) for job in jobs for each in job.waits_for]
@@ -120,7 +119,6 @@ def _order(jobs: Sequence[HandoverJob]) -> Iterator[str]:
 
 
 def _before(job: HandoverJob, chained: Sequence[HandoverJob]) -> HandoverJob | None:
-    """Return the job of a chain's previous stage: the newest earlier one whose next stage is this one."""
     stage = None
     if job.job.settings:
         stage = job.job.settings.chain

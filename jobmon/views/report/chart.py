@@ -144,7 +144,6 @@ def _value_axis(axis: Axis) -> Iterator[str]:
 
 
 def _number(value: float) -> str:
-    """Return a round number in few characters."""
     if abs(value) >= 1e6 or 0 < abs(value) < 1e-3:  # noqa: PLR2004 - too long with all its digits
         return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
     if value == round(value):

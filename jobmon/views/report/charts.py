@@ -84,7 +84,6 @@ def _timeline_charts(data: ReportData) -> Iterator[Chart]:
 
 
 def _pause(data: ReportData) -> str:
-    """Return how long the longest pause was, if it is notable."""
     history, samples = data.progress.history, data.progress.history.samples
     idle_s = 0.0
     if samples:
@@ -143,7 +142,6 @@ def _with_limit(chart: Chart, limits: Collection[int | None], name: str) -> Char
 
 
 def _with_lines(chart: Chart, lines: Sequence[Line], data: ReportData) -> Chart:
-    """Return a chart with all lines, or of many with their mean and the one that is lowest on average."""
     if len(lines) <= _MAX_LINES:
         return replace(chart, lines=tuple(lines))
     band = _band(lines, data)

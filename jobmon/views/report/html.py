@@ -149,7 +149,6 @@ def _verdict(data: ReportData) -> Iterator[str]:
 
 
 def _prose(text: str) -> str:
-    """Return a text with what is in backquotes as code."""
     return _CODE.sub(r"<code>\1</code>", in_html(text))
 
 

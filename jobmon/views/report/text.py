@@ -74,7 +74,6 @@ def _pairs(pairs: list[tuple[str, str]], console: Console) -> Iterator[str]:
 
 
 def _sparklines(data: ReportData, symbols: Symbols) -> dict[str, str]:
-    """Return the course of the speed and of the loss, by the name of the row above."""
     history, summary = data.progress.history, loss_summary(data.progress.history)
     rates = [point.mean for point in throughput_series(history, data.window).points]
     rows = []

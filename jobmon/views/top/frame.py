@@ -164,7 +164,6 @@ def first_row(position: int, rows: int, room: int) -> int:
 
 
 def _marked(line: Line, width: int) -> Line:
-    """Return a row in the style of the selected one, as wide as the window."""
     text = "".join(span.text for span in line)
     return text_line(text + " " * (width - text_width(text)), Style.SELECTED)
 
@@ -242,7 +241,6 @@ def _keys(model: Model, width: int, *, can_scroll: bool) -> Line:
 
 
 def _actions(model: Model, *, can_scroll: bool) -> Iterator[tuple[str, str]]:
-    """Yield the keys and what they do, the most important first: a narrow window has no room for all."""
     view, has_tasks = model.view, bool(model.tasks)
     is_list = view.page not in (Page.HELP, Page.LOG, Page.JOB)
     if not is_list:
@@ -297,7 +295,6 @@ def _help(symbols: Symbols, width: int) -> Iterator[Line]:
 
 
 def _explained(key: str, style: Style, meaning: str, width: int) -> Iterator[Line]:
-    """Yield a key or mark with its meaning beside it, wrapped."""
     first, *more = wrap(meaning, max(width - len("  ") - _HELP_KEY_WIDTH, _HELP_KEY_WIDTH))
     yield Span(f"  {key:<{_HELP_KEY_WIDTH}}", style), Span(first)
     yield from (text_line(f"  {'':<{_HELP_KEY_WIDTH}}{line}") for line in more)

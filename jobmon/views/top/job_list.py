@@ -170,7 +170,6 @@ def list_lines(
 def _side_columns(
     tasks: Sequence[LiveTask], now_s: float, width: int, symbols: Symbols
 ) -> tuple[list[Column], list[Column]]:
-    """Return the columns before and after the progress, with as much in them as fits."""
     before: list[Column] = []
     after: list[Column] = []
     for fit in _FITS:
@@ -181,7 +180,6 @@ def _side_columns(
 
 
 def _width(before: Sequence[Column], after: Sequence[Column]) -> int:
-    """Return what these columns take, with the gaps beside them."""
     # the gap after the letters is only one column wide
     return sum(column.width + len(_GAP) for column in (*before, *after)) - 1
 

@@ -237,7 +237,6 @@ def _artifacts(live: LiveTask, now_s: float) -> Iterator[Line]:
 
 
 def _outputs(live: LiveTask, outputs: Outputs, width: int) -> Section:
-    """Return how much output there is, and a line for each of the latest files."""
     looked_s, is_running = live.artifacts.looked_s, live.group is Group.RUNNING
     mark = Span(" (found in the log or script)" if outputs.is_found else "", Style.DIM)
     text = Span(outputs_text(outputs, looked_s, is_running=is_running))
@@ -351,7 +350,6 @@ def _with_course(
     *,
     lowest: float | None = None,
 ) -> Line:
-    """Return a value and its course over time, as wide as there is room."""
     line = _fact(label, Span(text))
     room = min(_MAX_SPARKLINE, width - line_width(line) - 2)
     return (*line, Span(f"  {sparkline(values, room, symbols, lowest)}", Style.ACTIVE))
@@ -380,7 +378,6 @@ def _error_lines(errors: Sequence[ErrorLine]) -> Iterator[Line]:
 
 
 def _events(events: Sequence[Event], now_s: float) -> Iterator[Line]:
-    """Yield the latest event first."""
     for event in reversed(events):
         at = Span(f"  [{clock(event.at_s, now_s, seconds=True)}] ", Style.DIM)
         level, style = _level(event)

@@ -76,7 +76,6 @@ class Session:
         )
 
     def _log(self, files: list[str]) -> OutputText | None:
-        """Return the end of the log that the user chose."""
         if not files:
             return None
         path = files[self._view.log % len(files)]
@@ -85,7 +84,6 @@ class Session:
         return self._tail.read()
 
     def _error_lines(self, live: LiveTask, files: list[str]) -> tuple[ErrorLine, ...]:
-        """Return the error lines in the logs of an opened task that runs."""
         if self._view.page is not Page.JOB or live.task is None or live.task.end:
             return ()
         if self._errors is None or self._errors[0] != live.id:

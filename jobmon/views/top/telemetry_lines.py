@@ -102,7 +102,6 @@ def gpu_table(reports: Sequence[AgentReport], now_s: float, width: int, symbols:
 
 
 def _outdated(reports: Sequence[AgentReport], now_s: float) -> set[str]:
-    """Return the names of the nodes whose agents have fallen silent."""
     return {each.latest.node.name for each in reports if not is_current(each, now_s)}
 
 
@@ -113,7 +112,6 @@ def _style(placed: NodeGpu | NodeWorker, outdated: set[str]) -> Style:
 
 
 def _placed(name: str, node: str, reports: Sequence[AgentReport]) -> str:
-    """Return a name, after that of its node if the task has several."""
     if len(reports) > 1:
         return f"{node} {name}"
     return name

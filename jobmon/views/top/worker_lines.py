@@ -62,7 +62,6 @@ def state_span(live: LiveTask, worker: WorkerProgress, now_s: float) -> Span:
 
 
 def _figures(live: LiveTask, worker: WorkerProgress, now_s: float, symbols: Symbols) -> Iterator[Span]:
-    """Yield the progress of a worker by its log, with the count and the speed."""
     yield share_done(worker.progress, symbols)
     if progress := worker.progress:
         counted = ""
