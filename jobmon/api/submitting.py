@@ -63,7 +63,8 @@ def submit(
     """
     command = [os.fspath(each) for each in arguments]
     own = options(backend=backend, group=group, job_config=absolute(job_config))
-    own += _restart_options(restart) if restart else []
+    if restart:
+        own += _restart_options(restart)
     if _is_for_ray(backend):
         if sentinel:
             raise JobmonError("sentinel is not for jobs of Ray")
@@ -148,7 +149,9 @@ def watch(
         pids = (pid,) if isinstance(pid, int) else pid
         return watched("watch", *about, "--pid", *map(str, pids))
     word = str(job)
-    words = _split(word) if host else [word]
+    words = [word]
+    if host:
+        words = _split(word)
     is_on_host = bool(host) or (":" in word and not word.startswith(_RAY))
     try:
         return watched("watch", *about, "--", *words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, Errors, open_context, print_change
+from jobmon.commands.common import Errors, add_jobs, open_context, print_change
 from jobmon_core.app.cancel import cancel
 from jobmon_core.app.jobs.find import find_ref
 
@@ -19,7 +19,7 @@ EPILOG = "examples:\n  jobmon cancel 8123\n  jobmon cancel latest"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("job", nargs="+", metavar="JOB", help=JOB_HELP)
+    add_jobs(parser)
 
 
 def run(options: argparse.Namespace) -> int:

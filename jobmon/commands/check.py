@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.commands.common import (
+    add_json,
     console_of,
     jobmon_command,
     open_context,
@@ -84,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="slurm or local (default: the configured one)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
+    add_json(parser)
     parser.add_argument(
         "--on-node", action="store_true", help="also check a compute node, with a job of a few seconds"
     )

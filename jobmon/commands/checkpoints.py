@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import one_or_all, open_context, print_json, print_lines, stdout_console
+from jobmon.commands.common import add_json, one_or_all, open_context, print_json, print_lines, stdout_console
 from jobmon.commands.jobs_or_files import job_or_folder
 from jobmon.views.artifacts import checkpoint_lines, checkpoints_json
 from jobmon_core.app.artifacts.verify import checkpoints_in, checkpoints_of
@@ -36,7 +36,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", metavar="JOB|DIR", help="a job, or the path of a folder")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser, "print JSON")
 
 
 def run(options: argparse.Namespace) -> int:

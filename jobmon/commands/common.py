@@ -37,6 +37,18 @@ _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}
 _MIN_SUBJECT = 20  # columns that a subject keeps at least when it is cut
 
 
+def add_job(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("job", metavar="JOB", help=JOB_HELP)
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("job", nargs="+", metavar="JOB", help=JOB_HELP)
+
+
+def add_json(parser: argparse.ArgumentParser, text: str = "print JSON, as described below") -> None:
+    parser.add_argument("--json", action="store_true", help=text)
+
+
 def job_ref(text: str) -> JobRef:
     """Parse a job id; if it is invalid, raise the ArgumentTypeError that argparse expects."""
     try:

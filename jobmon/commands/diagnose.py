@@ -84,7 +84,9 @@ def run(options: argparse.Namespace) -> int:
         for reason in report.unread:
             say(reason)
         _print(ctx, [report], options)
-        return 1 if report.unread else 0
+        if report.unread:
+            return 1
+        return 0
     found: list[Report | PendingAnswer] = []
     errors = Errors()
     for ref in jobs:

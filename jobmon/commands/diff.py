@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, print_result
+from jobmon.commands.common import add_job, add_json, open_context, print_result
 from jobmon.views.restarts import diff_json, diff_lines
 from jobmon_core.app.runs.diff import LAST_GOOD, diff_runs
 
@@ -46,7 +46,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("job", metavar="JOB", help=JOB_HELP)
+    add_job(parser)
     parser.add_argument(
         "other",
         nargs="?",
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OTHER",
         help=f"another job, or {LAST_GOOD} (the default): the newest earlier success",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

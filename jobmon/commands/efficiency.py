@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, period_s, print_result
+from jobmon.commands.common import JOB_HELP, add_json, open_context, period_s, print_result
 from jobmon.errors import say
 from jobmon.views.efficiency import efficiency_json, efficiency_lines
 from jobmon_core.app.jobs.efficiency import collect
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="only jobs that ended since, e.g. 36h, 30d (default: 7d without JOB, else no limit)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -102,8 +102,10 @@ def submit_all(submitter: SubmitRuns, runs: Sequence[Run], group: str) -> int:
     parts = []
     if new or not before:
         parts = [f"{count(new, 'run')} submitted"]
-    parts += [f"{before} submitted before"] if before else []
-    parts += [f"{left} not submitted; repeat the command to submit the rest"] if left else []
+    if before:
+        parts += [f"{before} submitted before"]
+    if left:
+        parts += [f"{left} not submitted; repeat the command to submit the rest"]
     say(f"group {group}: {', '.join(parts)}; `jobmon group status {group}` shows it")
     if left:
         return 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, print_result
+from jobmon.commands.common import JOB_HELP, add_json, open_context, print_result
 from jobmon.errors import UsageError
 from jobmon.views.health import all_health_json, health_json, health_lines, table_of_health
 from jobmon_core.app.health.collect import collect_health, health_with_pods
@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoints", default="", metavar="DIR", help="the folder of checkpoints, as the first pod sees it"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

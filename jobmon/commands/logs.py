@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, natural, open_context, stdout_console
+from jobmon.commands.common import add_job, natural, open_context, stdout_console
 from jobmon.errors import say
 from jobmon.views.console import OutputScreen
 from jobmon.views.model import age, pending_reason
@@ -44,7 +44,7 @@ _INTERVAL_S = 1.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("job", metavar="JOB", help=JOB_HELP)
+    add_job(parser)
     parser.add_argument("-f", "--follow", action="store_true", help="keep printing what the job writes")
     parser.add_argument(
         "-n",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context
+from jobmon.commands.common import add_job, open_context
 from jobmon.errors import say
 from jobmon_core.app.records.note import add_note
 
@@ -22,7 +22,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("job", metavar="JOB", help=JOB_HELP)
+    add_job(parser)
     parser.add_argument("text", nargs="+", metavar="TEXT", help="the note; several words are joined")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon.commands.autostart import add_install_arguments, install, uninstall
-from jobmon.commands.common import JOB_HELP, jobmon_command, open_context, period_s, print_result
+from jobmon.commands.common import JOB_HELP, add_json, jobmon_command, open_context, period_s, print_result
 from jobmon.errors import UsageError, say
 from jobmon.views.console import Console
 from jobmon.views.patrol import patrol_json, patrol_lines, seen_job
@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "job", nargs="*", metavar="JOB|GROUP", help=f"look only at these: a group, {JOB_HELP}"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
+    add_json(parser)
     parser.add_argument("--to", default="", metavar="CHANNEL", help="also send the lines to this channel")
     modes = add_install_arguments(parser)
     modes.add_argument(

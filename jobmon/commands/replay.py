@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, Errors, open_context, print_change
+from jobmon.commands.common import Errors, add_jobs, open_context, print_change
 from jobmon_core.app.messages.replay import replay
 from jobmon_core.lifecycle.start import MonitorStarter
 
@@ -22,7 +22,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("job", nargs="+", metavar="JOB", help=JOB_HELP)
+    add_jobs(parser)
 
 
 def run(options: argparse.Namespace) -> int:

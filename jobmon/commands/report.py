@@ -8,7 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, print_json, print_lines, stdout_console
+from jobmon.commands.common import (
+    add_job,
+    add_json,
+    open_context,
+    print_json,
+    print_lines,
+    stdout_console,
+)
 from jobmon.errors import UsageError, say
 from jobmon.views.console import has_unicode
 from jobmon.views.report.facts import report_json
@@ -57,9 +64,9 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("job", metavar="JOB", help=JOB_HELP)
+    add_job(parser)
     parser.add_argument("--html", metavar="FILE", help="write a page with charts; - is stdout")
-    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

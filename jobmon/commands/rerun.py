@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from jobmon.commands.common import JOB_HELP, is_confirmed, open_context, require_terminal, stdout_console
+from jobmon.commands.common import (
+    add_job,
+    is_confirmed,
+    open_context,
+    require_terminal,
+    stdout_console,
+)
 from jobmon.errors import say
 from jobmon.views.restarts import rerun_lines
 from jobmon_core.app.runs.recorded import in_recorded_folder
@@ -34,7 +40,7 @@ _YES = "--yes"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "jobmon rerun [--yes] JOB [SBATCH-OPTIONS]"
-    parser.add_argument("job", metavar="JOB", help=JOB_HELP)
+    add_job(parser)
     parser.add_argument(
         "sbatch_options",
         nargs=argparse.REMAINDER,

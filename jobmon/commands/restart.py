@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
-    JOB_HELP,
+    add_job,
     is_confirmed,
     open_context,
     positive,
@@ -56,7 +56,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("job", metavar="JOB", help=JOB_HELP)
+    add_job(parser)
     parser.add_argument(
         "--from", dest="from_", default="", metavar="CHECKPOINT", help="resume from this checkpoint"
     )

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, Errors, open_context, print_json, print_lines, stdout_console
+from jobmon.commands.common import (
+    Errors,
+    add_jobs,
+    add_json,
+    open_context,
+    print_json,
+    print_lines,
+    stdout_console,
+)
 from jobmon.views.delivery import alert_rows, alerts_json
 from jobmon.views.details import detail_lines
 from jobmon.views.diagnosis import findings_json, findings_rows
@@ -80,11 +88,11 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("job", nargs="+", metavar="JOB", help=JOB_HELP)
+    add_jobs(parser)
     parser.add_argument(
         "--all", action="store_true", help="show all tasks of an array, also those without a problem"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import natural, one_or_all, open_context, print_json, print_lines, stdout_console
+from jobmon.commands.common import (
+    add_json,
+    natural,
+    one_or_all,
+    open_context,
+    print_json,
+    print_lines,
+    stdout_console,
+)
 from jobmon.commands.jobs_or_files import job_or_folder
 from jobmon.errors import UsageError
 from jobmon.views.completeness import completeness_json, completeness_lines
@@ -56,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="require at least N rows, lines or elements in all files together",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser, "print JSON")
 
 
 def run(options: argparse.Namespace) -> int:

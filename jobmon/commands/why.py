@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context, print_result
+from jobmon.commands.common import add_json, open_context, print_result
 from jobmon.views.pending import why_json, why_lines
 from jobmon_core.app.why import why_pending
 
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JOB",
         help="any job id of Slurm (12, 12_3, 12+1), the name of a watched job, or `latest`",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -40,7 +40,8 @@ def _summary(found: Completeness) -> str:
     if found.source_count is not None:
         there = found.source_count - len(found.missing)
         text = f"{found.folder} has {there:,} of the {count(found.source_count, 'file')} of {found.source}"
-        text += f", {_COMPARED[found.depth]}" if found.is_complete else ""
+        if found.is_complete:
+            text += f", {_COMPARED[found.depth]}"
     if found.expected_records is not None:
         text += f", {found.records or 0:,} of {count(found.expected_records, 'record')}"
     return text

@@ -13,7 +13,7 @@ from jobmon.views.text_width import sentences, text_width, truncated, wrap, wrap
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from jobmon_core.app.jobs.output import OutputText
 
@@ -58,12 +58,32 @@ class Console:
         ``hanging`` replaces ``indent`` before all lines but the first.
         """
         text = one_line(text)
-        following = indent if hanging is None else hanging
+        following = indent
+        if hanging is not None:
+            following = hanging
         columns = max(1, self._columns - max(len(indent), len(following)))
         pieces = [text]
         if self.width:
             pieces = wrap(text, columns)
         return [f"{following if number else indent}{piece}" for number, piece in enumerate(pieces)]
+
+    def heading(self, text: str, style: Style = Style.BOLD) -> list[str]:
+        """Return a text as `prose` does, in a style."""
+        return [self.styled(line, style) for line in self.prose(text)]
+
+    def rows(self, rows: Iterable[tuple[str, str]], width: int, indent: str = "") -> Iterator[str]:
+        """Yield each name, in ``width`` columns, and its value; a name that repeats is left out.
+
+        What the user should do (``to do``) is drawn as `advice`.
+        """
+        last = ""
+        for name, value in rows:
+            before = f"{indent}{'' if name == last else name:<{width}} "
+            last = name
+            draw = self.prose
+            if name == "to do":
+                draw = self.advice
+            yield from draw(value, before, " " * len(before))
 
     def line(self, text: str) -> str:
         """Return one line, truncated to the terminal's width."""
@@ -75,7 +95,9 @@ class Console:
     def advice(self, text: str, indent: str = "", hanging: str | None = None) -> list[str]:
         """Return advice as `prose` does, with several sentences as numbered steps; commands stay unbroken."""
         steps = sentences(one_line(text))
-        following = indent if hanging is None else hanging
+        following = indent
+        if hanging is not None:
+            following = hanging
         lines: list[str] = []
         for number, step in enumerate(steps, 1):
             mark = ""

@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from jobmon.views.artifacts import artifacts_rows
-from jobmon.views.console import Style
 from jobmon.views.delivery import advice, delivery
 from jobmon.views.diagnosis import explanation, numbered
 from jobmon.views.model import clock, end_rows, pending_reason, span, state, task_state, why_doubtful
@@ -141,7 +140,7 @@ def _task_lines(
         if len(tasks) == 1 and task.raw_job_id:
             job_id = f" (job id {task.raw_job_id})"
         heading = f"{ref}{job_id}: {_task_state(task)}"
-        yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
+        yield from console.heading(heading)
         parts = _part(job, task, explained, now_s), live.get(task.key, [])
         yield from _drawn(chain(*parts, history_rows(task, now_s)), console)
         if task.diagnosis and task.diagnosis.cause:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.console import Style
 from jobmon.views.model import evidence_json, stamp
 from jobmon.views.record import fields
 from jobmon_core.app.jobs.overview import end_text
@@ -67,7 +66,7 @@ def report_lines(report: Report, titles: Mapping[str, str], console: Console) ->
         if report.stacks:
             yield from _stack_lines(report.stacks, console)
         yield from ("", "Its log so far:")
-    yield from (console.styled(line, Style.BOLD) for line in console.prose(diagnosis.headline))
+    yield from console.heading(diagnosis.headline)
     if report.subject and not report.live:
         yield from console.prose(_heading(report.subject, diagnosis))
     if explained := explanation(diagnosis):
@@ -117,7 +116,10 @@ def summary(diagnosis: Diagnosis) -> str:
     if diagnosis.cause:
         cause = f" ({diagnosis.cause})"
     has_verdict = diagnosis.cause is not None or diagnosis.label == CLEAN
-    return f"{diagnosis.title}{cause}" + (f", confidence {_percent(diagnosis)}" if has_verdict else "")
+    text = f"{diagnosis.title}{cause}"
+    if has_verdict:
+        text += f", confidence {_percent(diagnosis)}"
+    return text
 
 
 def _known_text(known: KnownFailure) -> str:
@@ -227,7 +229,7 @@ def _verdict_json(verdict: Event, subject: Subject) -> dict[str, Any]:
 def _live_lines(live: LiveVerdict, heading: str, subject: Subject, console: Console) -> Iterator[str]:
     """Yield the verdict about a running job, its evidence and advice, other verdicts, what was not seen."""
     verdict, *further = live.findings
-    yield from (console.styled(line, Style.BOLD) for line in console.prose(verdict.title))
+    yield from console.heading(verdict.title)
     yield from console.prose(f"{heading}; {verdict.text}")
     if verdict.evidence:
         yield from ("", "Signs:")

@@ -36,14 +36,7 @@ def why_lines(answer: PendingAnswer, now_s: float, console: Console) -> Iterator
     yield from (
         console.styled(line, Style.BOLD) for line in console.prose(_heading(answer, now_s), hanging="  ")
     )
-    last = ""
-    for name, text in _rows(answer, explanation, now_s):
-        before = f"  {'' if name == last else name:<{_NAME_WIDTH}} "
-        last = name
-        draw = console.prose
-        if name == "to do":
-            draw = console.advice
-        yield from draw(text, before, " " * len(before))
+    yield from console.rows(_rows(answer, explanation, now_s), _NAME_WIDTH, "  ")
 
 
 def not_pending(answer: PendingAnswer) -> str:

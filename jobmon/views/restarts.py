@@ -228,7 +228,7 @@ def _step_text(checkpoint: PickedCheckpoint) -> str:
 def plan_lines(plan: RestartPlan, console: Console) -> Iterator[str]:
     """Yield what `jobmon restart` will submit, from which checkpoint, and why that is safe."""
     heading = f"Submit attempt {plan.number} of job {plan.lineage.attempts[0].job} {plan.job.label}".rstrip()
-    yield from (console.styled(line, Style.BOLD) for line in console.prose(f"{heading}:"))
+    yield from console.heading(f"{heading}:")
     yield from console.path(plan.folder, "  folder   ", "    ")
     rows = [("command", redacted(shlex.join(plan.words)))]
     if plan.checkpoint is None:
@@ -324,7 +324,7 @@ def diff_lines(found: RunDiff, console: Console) -> Iterator[str]:
     if found.is_last_good:
         which = ", the last that succeeded"
     heading = f"{name} compared with job {found.good_ref}{which} (submitted {at})"
-    yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
+    yield from console.heading(heading)
     yield from _blocks(found, console)
 
 
@@ -333,7 +333,8 @@ def _blocks(found: RunDiff, console: Console) -> Iterator[str]:
     missing = chain.from_iterable(map(console.prose, found.notes))
     for block in (_differences(found, console), _new_lines(found, console), missing):
         lines = list(block)
-        yield from ("", *lines) if lines else ()
+        if lines:
+            yield from ("", *lines)
 
 
 def _differences(found: RunDiff, console: Console) -> Iterator[str]:
@@ -378,9 +379,10 @@ def _difference(difference: Difference, console: Console) -> Iterator[str]:
 def rerun_lines(plan: RerunPlan, console: Console) -> Iterator[str]:
     """Yield what `jobmon rerun` will submit, what may go wrong, and what is not as it was."""
     heading = f"Submit again what job {plan.ref} ran:"
-    yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
+    yield from console.heading(heading)
     rows = [("folder", plan.recorded.folder), ("command", shlex.join(plan.words))]
-    rows += [("warning", plan.may_run_twice)] if plan.may_run_twice else []
+    if plan.may_run_twice:
+        rows += [("warning", plan.may_run_twice)]
     for name, value in (*rows, *(("note", change) for change in plan.changes)):
         hanging = _INDENT * 2 if name in ("folder", "command") else " " * 11
         yield from console.prose(value, f"{_INDENT}{name:<8} ", hanging)

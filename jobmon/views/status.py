@@ -275,7 +275,8 @@ def _counts_lines(selected: Selected, known: Overview, now_s: float, console: Co
     others = ""
     if selected.beyond_limit:
         others = f"; {selected.beyond_limit} more match"
-    others += f"; {selected.older} older: add --all" if selected.older else ""
+    if selected.older:
+        others += f"; {selected.older} older: add --all"
     return console.prose(line + (_freshness(jobs, known, now_s) if console.width else "") + others)
 
 

@@ -133,7 +133,8 @@ def _wrapped_wide(text: str, width: int) -> list[str]:
             lines[-1] += separator + word
             continue
         rest = word
-        lines += [""] if lines[-1] else []
+        if lines[-1]:
+            lines += [""]
         while text_width(rest) > width:
             lines[-1] = _start(rest, width) or rest[0]  # a wide character may exceed the width alone
             rest = rest[len(lines[-1]) :]

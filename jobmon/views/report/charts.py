@@ -79,7 +79,8 @@ def _timeline_charts(data: ReportData) -> Iterator[Chart]:
     if summary := loss_summary(history):
         spike = f"; spike to {loss(summary.worst)} at {facts.elapsed(summary.worst_at_s, data)}"
         finding = f"Loss from {loss(summary.first)} to {loss(summary.last)}, best {loss(summary.best)}"
-        finding += spike if facts.has_spike(summary) else ""
+        if facts.has_spike(summary):
+            finding += spike
         yield Chart("loss", finding, "Training loss", (Line("loss", summary.series),), from_zero=False)
 
 

@@ -145,7 +145,10 @@ def pace_text(data: ReportData) -> str:
     average, latest = rate(found.average_rate_per_s, unit), rate(found.rate_per_s, unit)
     if not average:
         return ""
-    return f"{average} on average" + (f", {latest} {when}" if latest not in ("", average) else "")
+    text = f"{average} on average"
+    if latest not in ("", average):
+        text += f", {latest} {when}"
+    return text
 
 
 def _loss_text(data: ReportData) -> str:
@@ -198,7 +201,10 @@ def gpu_text(uses: Sequence[GpuUse]) -> str:
     if known:
         busy = f", {sum(known) / len(known):.0f}% busy on average"
     total = energy_kwh(uses)
-    return f"{count(len(uses), 'GPU')}{busy}" + (f", {energy(total)}" if total is not None else "")
+    text = f"{count(len(uses), 'GPU')}{busy}"
+    if total is not None:
+        text += f", {energy(total)}"
+    return text
 
 
 def gpu_row(use: GpuUse) -> tuple[str, str, str, str]:

@@ -31,12 +31,13 @@ def report_lines(data: ReportData, console: Console, symbols: Symbols) -> Iterat
     """Yield the lines of a report, the most important first."""
     style = {True: Style.GOOD, False: Style.BAD, None: Style.PLAIN}[facts.is_good(data)]
     yield console.bold(facts.heading(data))
-    yield from (console.styled(line, style) for line in console.prose(facts.outcome(data)))
+    yield from console.heading(facts.outcome(data), style)
     yield from _verdict(data, console)
-    yield from _pairs(facts.times(data), console)
+    yield from console.rows(facts.times(data), _NAME_WIDTH)
     drawn = _sparklines(data, symbols)
     for name, value in facts.figures_of(data):
-        yield from _pairs([(name, value)], console)
+        if value:
+            yield from console.rows([(name, value)], _NAME_WIDTH)
         if drawn.get(name):
             yield " " * (_NAME_WIDTH + 1) + drawn[name]
     yield from _gpus(data, console)
@@ -52,7 +53,7 @@ def report_lines(data: ReportData, console: Console, symbols: Symbols) -> Iterat
 def _verdict(data: ReportData, console: Console) -> Iterator[str]:
     found = facts.verdict(data)
     yield ""
-    yield from (console.styled(line, Style.BOLD) for line in console.prose(found.headline))
+    yield from console.heading(found.headline)
     if found.explanation:
         yield from console.prose(found.explanation)
     if found.evidence:
@@ -65,12 +66,6 @@ def _verdict(data: ReportData, console: Console) -> Iterator[str]:
     if found.advice:
         yield from ("", "What to do:", *console.advice(found.advice, _INDENT))
     yield ""
-
-
-def _pairs(pairs: list[tuple[str, str]], console: Console) -> Iterator[str]:
-    for name, value in pairs:
-        if value:
-            yield from console.prose(value, f"{name:<{_NAME_WIDTH}} ", " " * (_NAME_WIDTH + 1))
 
 
 def _sparklines(data: ReportData, symbols: Symbols) -> dict[str, str]:
