@@ -109,7 +109,8 @@ def _tables() -> Iterator[str]:
         yield from (f"### {title.capitalize()}", "", "| command | what it does |", "|---|---|")
         for name, summary in commands.items():
             link = f": [more]({_PAGES[name]})" if name in _PAGES else ""
-            for parser in _with_verbs(command_parser(name)):
+            main = command_parser(name)
+            for parser in (main, *_verbs(main)):
                 usages = parser.format_usage().removeprefix("usage: ").split("jobmon ")[1:]
                 shown = ", ".join(f"`jobmon {' '.join(usage.split())}`" for usage in usages)
                 shown = shown.replace(" [-h]", "").replace("|", "\\|")
@@ -121,8 +122,7 @@ def _tables() -> Iterator[str]:
         yield ""
 
 
-def _with_verbs(parser: ArgumentParser) -> Iterator[ArgumentParser]:
-    yield parser
+def _verbs(parser: ArgumentParser) -> Iterator[ArgumentParser]:
     for action in parser._actions:  # noqa: SLF001 - argparse has no public list
         if isinstance(action, _SubParsersAction):
             yield from action.choices.values()
@@ -181,9 +181,8 @@ def _manual() -> Iterator[str]:
 def _command(parser: ArgumentParser) -> Iterator[str]:
     """Yield the section of a command, then those of its verbs; argparse-manpage would leave out epilogs."""
     actions = [each for each in parser._actions if each.help is not SUPPRESS]  # noqa: SLF001 - argparse has no public list
-    verbs = [each for each in actions if isinstance(each, _SubParsersAction)]
     options = [each for each in actions if each.option_strings and each.dest != "help"]
-    values = [each for each in actions if not each.option_strings and each not in verbs]
+    values = [each for each in actions if not (each.option_strings or isinstance(each, _SubParsersAction))]
     words = [f"\\fB{_escaped(parser.prog)}\\fR", *(f"[{_option_names(each)}]" for each in options)]
     yield f".SS {' '.join((*words, *map(_placeholder, values)))}"
     yield from _prose(parser.description or "")
@@ -192,9 +191,8 @@ def _command(parser: ArgumentParser) -> Iterator[str]:
     for option in options:
         yield from (".TP", _option_names(option), _escaped(_summary(option)))
     yield from _prose(parser.epilog or "")
-    for verb in verbs:
-        for subparser in verb.choices.values():
-            yield from _command(subparser)
+    for verb in _verbs(parser):
+        yield from _command(verb)
 
 
 def _option_names(option: Action) -> str:

@@ -152,16 +152,21 @@ def watch(
     words = [word]
     if host:
         words = _split(word)
-    is_on_host = bool(host) or (":" in word and not word.startswith(_RAY))
+    command = ["watch", *about, "--", *words]
+    if stdout or stderr or job_config:
+        return watched(*command)
+    return _watched_or_known(command, word, is_on_host=bool(host) or ":" in word.removeprefix(_RAY))
+
+
+def _watched_or_known(command: Sequence[str], word: str, *, is_on_host: bool) -> Job:
+    """Watch a job; return its record, also if it ended and was reported, or is watched already."""
     try:
-        return watched("watch", *about, "--", *words)
+        return watched(*command)
     except AlreadyReported as reported:
-        if stdout or stderr or job_config:
-            raise
         ctx = open_context()
         return record_of(ctx, ctx.store.load(reported.state_id))
     except AlreadyWatched:
-        if stdout or stderr or job_config or is_on_host:
+        if is_on_host:
             raise
         found = status(word.removeprefix(_RAY))
         # DONE: the job ended after the command had found its monitor

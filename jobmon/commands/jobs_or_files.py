@@ -23,24 +23,34 @@ def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
         UsageError: jobs are mixed with files, or with something that is neither.
         UnknownJob: the only argument is neither a job nor a file, and does not look like a path.
     """
-    refs = [parse_job(argument) or find_ref_by_name(ctx, argument) for argument in arguments]
-    jobs = [ref for ref in refs if ref]
-    first = arguments[0]
-    is_path = first == STDIN or set("/.") & set(first) or os.path.lexists(first)
-    if not jobs and len(arguments) == 1 and not is_path:
+    jobs: list[JobRef] = []
+    names, others = list[str](), list[str]()
+    for argument in arguments:
+        if ref := parse_job(argument) or find_ref_by_name(ctx, argument):
+            jobs.append(ref)
+            names.append(argument)
+        else:
+            others.append(argument)
+    if not jobs and len(arguments) == 1 and not _may_be_path(arguments[0]):
         raise UnknownJob(
-            f"{first!r} is neither a watched job nor a file; `jobmon status --all` lists the jobs"
+            f"{arguments[0]!r} is neither a watched job nor a file; `jobmon status --all` lists the jobs"
         )
-    if not jobs or len(jobs) == len(refs):
-        return jobs
-    other = next(argument for argument, ref in zip(arguments, refs, strict=True) if not ref)
-    if other != STDIN and not os.path.lexists(other):
-        raise UsageError(f"{other!r} is neither a job that jobmon watched nor a file")
-    job = next(argument for argument, ref in zip(arguments, refs, strict=True) if ref)
+    if jobs and others:
+        raise UsageError(_mixed(names[0], others[0]))
+    return jobs
+
+
+def _may_be_path(argument: str) -> bool:
+    return argument == STDIN or bool(set("/.") & set(argument)) or os.path.lexists(argument)
+
+
+def _mixed(job: str, other: str) -> str:
     kind = "a file"
     if other == STDIN:
         kind = "standard input"
-    raise UsageError(f"{job} is a job and {other} is {kind}; run the command once for each")
+    elif not os.path.lexists(other):
+        return f"{other!r} is neither a job that jobmon watched nor a file"
+    return f"{job} is a job and {other} is {kind}; run the command once for each"
 
 
 def job_or_folder(ctx: Context, argument: str) -> tuple[WatchedJob, JobRef] | str:

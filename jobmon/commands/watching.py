@@ -141,15 +141,16 @@ def watch_these_processes(options: argparse.Namespace) -> WatchedJob:
     job = watch_processes(ctx, MonitorStarter(ctx), found.processes, logs, settings, each=options.each)
     for process in found.processes:
         say(one_line(f"{process.id.pid}: {process.command}")[:_MAX_COMMAND])
-    is_single = len(found.processes) == 1
-    lacks_log = not logs and any(not (process.stdout or process.stderr) for process in found.processes)
-    if lacks_log or any(not paths.stdout for paths in job.task_logs.values()):
+    what, whose, log = "it", "its output", "its log"
+    if len(found.processes) > 1:
+        what = f"these {len(found.processes)} processes"
         whose, log = "the output of some of them", "their logs"
-        if is_single:
-            whose, log = "its output", "its log"
+    outputs = [paths.stdout for paths in job.task_logs.values()]
+    if not logs:
+        outputs += [process.stdout or process.stderr for process in found.processes]
+    if not all(outputs):
         say(f"no file is found that {whose} goes to; --log names {log}")
     ANSWERS.append(Watched(str(job.ref), job.id))
-    what = "it" if is_single else f"these {len(found.processes)} processes"
     say(f"watching {what} as job {job.ref} ({job.name}); see `jobmon show {job.ref}`")
     return job
 

@@ -245,6 +245,25 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
     files = _files(job, task)
     if ref != job.ref and not task.end:
         yield from _reason(task.reason, ref)
+    yield from _outcome(job, task)
+    found = task.diagnosis
+    if found and found.title in explained:
+        yield "cause", f"{found.headline}; explained at {explained[found.title]}"
+    elif found:
+        is_in_state = found.cause == CANCELLED and task.end and task.end.cancelled_by is not None
+        yield from _diagnosis(found, ref, files, with_cause=not is_in_state)
+    elif task.end and task.end.outcome is Outcome.FAILURE and job.outcome is None:
+        yield "cause", f"not analysed until all tasks have ended; now: `jobmon diagnose {ref}`"
+    if found:
+        yield from end_rows(found)
+    if task.end and task.end.why:
+        yield "note", task.end.why
+    yield from time_rows(job, task, now_s)
+    yield from _resources(task)
+    yield from files.items()
+
+
+def _outcome(job: WatchedJob, task: Task) -> Pairs:
     if task.end:
         doubt = ""
         if task.is_doubtful_success:
@@ -252,20 +271,6 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
         yield "outcome", f"{task.end.outcome}{_source(job, task.end.source)}{doubt}"
     elif ending := ending_of(task):
         yield "outcome", ending.text
-    if task.diagnosis and task.diagnosis.title in explained:
-        yield "cause", f"{task.diagnosis.headline}; explained at {explained[task.diagnosis.title]}"
-    elif task.diagnosis:
-        is_in_state = task.diagnosis.cause == CANCELLED and task.end and task.end.cancelled_by is not None
-        yield from _diagnosis(task.diagnosis, ref, files, with_cause=not is_in_state)
-    elif task.end and task.end.outcome is Outcome.FAILURE and job.outcome is None:
-        yield "cause", f"not analysed until all tasks have ended; now: `jobmon diagnose {ref}`"
-    if task.diagnosis:
-        yield from end_rows(task.diagnosis)
-    if task.end and task.end.why:
-        yield "note", task.end.why
-    yield from time_rows(job, task, now_s)
-    yield from _resources(task)
-    yield from files.items()
 
 
 def _source(job: WatchedJob, source: Source) -> str:

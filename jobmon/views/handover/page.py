@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from jobmon_core.app.handover_facts import Handover, HandoverJob
+    from jobmon_core.domain.job.job_settings import ChainStage
     from jobmon_core.domain.many.groups.model import Group
 
 _MAX_DONE = 20
@@ -99,39 +100,37 @@ def _order(jobs: Sequence[HandoverJob]) -> Iterator[str]:
     names = {str(job.job.job_id): job.job.name for job in jobs}
     jobs = [job for job in jobs if not job.job.closed]
     waiting = [(job, each) for job in jobs for each in job.waits_for]
-    chained = [job for job in jobs if job.job.settings and job.job.settings.chain]
+    stages = [(job, job.job.settings and job.job.settings.chain) for job in jobs]
+    chained = [(job, stage) for job, stage in stages if stage]
     if not waiting and not chained:
         return
     yield from part("## What waits for what")
     for job, each in waiting:
         other = in_markdown(f"{each.job} {names.get(each.job.partition('_')[0], '')}")
         yield f"- {_title(job)} starts when {other} {each.condition}."
-    for job in chained:
-        if (settings := job.job.settings) and (stage := settings.chain):
-            later = f"; after it: {', '.join(map(code, stage.later))}" if stage.later else ""
-            before = (
-                f", and starts when {_title(found)} has succeeded" if (found := _before(job, chained)) else ""
-            )
-            yield f"- {_title(job)} is stage {stage.number} of {stage.total} of a chain{before}{later}."
+    for job, stage in chained:
+        yield f"- {_stage(job, stage, chained)}."
     yield ""
     never = "If a job fails, those that wait for its success never start."
     yield from part(f"{never} Cancel them, or resume the chain.")
 
 
-def _before(job: HandoverJob, chained: Sequence[HandoverJob]) -> HandoverJob | None:
-    stage = None
-    if job.job.settings:
-        stage = job.job.settings.chain
-    found = [
-        each
-        for each in chained
-        if stage
-        and each.job.settings
-        and each.job.settings.chain
-        and each.job.settings.chain.later == (stage.stage, *stage.later)
-        and each.job.job_id < job.job.job_id
-    ]
-    return max(found, key=lambda each: each.job.job_id, default=None)
+def _stage(job: HandoverJob, stage: ChainStage, chained: Sequence[tuple[HandoverJob, ChainStage]]) -> str:
+    text = f"{_title(job)} is stage {stage.number} of {stage.total} of a chain"
+    if before := _before(job, stage, chained):
+        text += f", and starts when {_title(before)} has succeeded"
+    if stage.later:
+        text += f"; after it: {', '.join(map(code, stage.later))}"
+    return text
+
+
+def _before(
+    job: HandoverJob, stage: ChainStage, chained: Sequence[tuple[HandoverJob, ChainStage]]
+) -> HandoverJob | None:
+    """Return the job of the previous stage: the newest earlier one whose next stage is this one."""
+    later = (stage.stage, *stage.later)
+    earlier = [each for each, its in chained if its.later == later and each.job.job_id < job.job.job_id]
+    return max(earlier, key=lambda each: each.job.job_id, default=None)
 
 
 def _groups(groups: Iterable[Group]) -> Iterator[str]:

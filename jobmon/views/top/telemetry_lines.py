@@ -148,20 +148,23 @@ def worker_table(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> 
         cells = [Span(text_of(each), _style(each, outdated)) for each in workers]
         return Column(header, cells, importance, is_right_aligned)
 
-    logs = logs_by_rank(live)
-    own = [logs.get(each.worker.rank) if each.worker.rank is not None else None for each in workers]
+    def of_log(header: str, span_of: Callable[[WorkerProgress], Span], importance: int) -> Column:
+        logs, ranks = logs_by_rank(live), [each.worker.rank for each in workers]
+        own = [None if rank is None else logs.get(rank) for rank in ranks]
+        return Column(header, [span_of(each) if each else _EMPTY for each in own], importance)
+
     columns = [
         column("", lambda each: worker_name(each.worker), 99, is_right_aligned=False),
         column("NODE", lambda each: each.node if len(reports) > 1 else "", 5, is_right_aligned=False),
         column("PID", lambda each: str(each.worker.pid or ""), 6),
         Column("STATUS", [_status(each) for each in workers], 15),
-        Column("LOG", [_log_state(live, each, now_s) if each else _EMPTY for each in own], 14),
-        Column("PROGRESS", [share_done(each.progress, symbols) if each else _EMPTY for each in own], 13),
+        of_log("LOG", lambda each: _log_state(live, each, now_s), 14),
+        of_log("PROGRESS", lambda each: share_done(each.progress, symbols), 13),
         column("GPU", lambda each: ",".join(map(str, each.worker.gpus)), 12),
         column("UTIL", lambda each: percent(gpu_use(each, reports)[0]), 11),
         Column("", [_marks(gpus_of(each, reports)) for each in workers], 10),
         column("GPU MEM", lambda each: _size(gpu_use(each, reports)[1]), 10),
-        Column("SPEED", [Span(log_speed(live, each, now_s)) if each else _EMPTY for each in own], 9),
+        of_log("SPEED", lambda each: Span(log_speed(live, each, now_s)), 9),
         column("CPU", lambda each: percent(each.worker.cpu_percent), 8),
         column("MEMORY", lambda each: _size(each.worker.memory), 7),
         column("ACTIVE", lambda each: _last_activity(each, now_s), 4),
