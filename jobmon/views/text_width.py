@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from unicodedata import category, east_asian_width
 
-_ZERO_WIDTH = ("Mn", "Me", "Cf")
-_WIDE = ("W", "F")
 _ELLIPSIS = "…"
 # a word, or a command in backquotes with its spaces
 _UNBROKEN = re.compile(r"(?:`[^`]*`|\S)+")
@@ -154,8 +151,8 @@ def _start(text: str, width: int) -> str:
 
 
 def _char_width(character: str) -> int:
-    if category(character) in _ZERO_WIDTH:
-        return 0
-    if east_asian_width(character) in _WIDE:
-        return 2
-    return 1
+    if character.isascii():
+        return 1
+    from wcwidth import wcwidth  # most texts need it not
+
+    return abs(wcwidth(character))  # -1: a control character
