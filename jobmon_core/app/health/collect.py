@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.health.files import JobFiles, read_files
 from jobmon_core.app.jobs.find import Group, find_job
 from jobmon_core.app.jobs.overview import end_text, ending_of, overview, state_text
-from jobmon_core.app.live.telemetry import tasks_with_agents
+from jobmon_core.app.live.job_view import JobView, job_view
+from jobmon_core.app.live.telemetry import task_agents
 from jobmon_core.app.live.verdict import LiveVerdict, live_verdict
 from jobmon_core.app.patrol.look import named_state_ids
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
@@ -17,7 +18,6 @@ from jobmon_core.domain.backends import is_local, lists_all_nodes
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.finding import Finding
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.node.health.assess import HealthFacts, assess
 from jobmon_core.domain.node.health.model import CheckpointHealth, HealthReport, Stage
 from jobmon_core.domain.node.health.nccl import NcclLines
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
     from jobmon_core.domain.artifacts.model import Checkpoints
     from jobmon_core.domain.finding import Finding
-    from jobmon_core.domain.node.health.model import ClusterResources
+    from jobmon_core.domain.node.triage.situation import Situation
 
 
-_NO_FILES, _NO_PROGRESS = JobFiles(), JobProgress()
+_NO_FILES, _UNJUDGED = JobFiles(), LiveVerdict(())
 _STAGES = {
     Group.RUNNING: Stage.RUNNING,
     Group.PENDING: Stage.WAITING,
@@ -88,30 +88,32 @@ def health_with_pods(
     found = _facts(ctx, arguments) if arguments else []
     if len(found) > 1:
         raise JobmonError("the pods are those of one job: name only one together with --pod")
-    answers = ask_pods(pods, namespace, checkpoint_folder)
-    return assess(facts_of_pods(answers, ctx.clock.now(), found[0] if found else None))
+    answers, problems = ask_pods(pods, namespace, checkpoint_folder)
+    job = found[0] if found else None
+    return assess(facts_of_pods(answers, problems, ctx.clock.now(), job))
 
 
 def _facts(ctx: Context, arguments: Sequence[str]) -> list[HealthFacts]:
-    known = overview(ctx)
-    tasks = list({live.id: live for live in _tasks(ctx, known, arguments)}.values())
-    if not tasks:
+    found = {live.id: (view, live) for view, live in _tasks(ctx, overview(ctx), arguments)}
+    if not found:
         raise JobmonError("no run of this group has been submitted yet")
+    tasks = [live for _, live in found.values()]
     files, unread = read_files(ctx, tasks, with_checkpoints=len(tasks) == 1)
-    return [_job_facts(ctx, known, live, files.get(live.id, _NO_FILES), unread) for live in tasks]
+    return [
+        _job_facts(ctx, view, live, files.get(name, _NO_FILES), unread)
+        for name, (view, live) in found.items()
+    ]
 
 
-def _tasks(ctx: Context, known: Overview, arguments: Sequence[str]) -> Iterator[LiveTask]:
-    now_s = ctx.clock.now()
+def _tasks(ctx: Context, known: Overview, arguments: Sequence[str]) -> Iterator[tuple[JobView, LiveTask]]:
     by_id = {status.job.id: status for status in known.jobs}
     for argument in arguments:
         key = _task_key(ctx, argument)
         for state_id in named_state_ids(ctx, [argument]):
             status = by_id[state_id]
-            progress = known.progress.get(state_id) or ctx.progress_file(state_id).read()
-            found = tasks_with_agents(ctx, status, progress, now_s)
-            named = [live for live in found if live.task is not None and live.task.key == key]
-            yield from (named if key else found) or found
+            view = job_view(ctx, known, status, agents=task_agents(ctx, status.job))
+            named = [live for live in view.tasks if key and live.task and live.task.key == key]
+            yield from ((view, live) for live in named or view.tasks)
 
 
 def _task_key(ctx: Context, argument: str) -> str:
@@ -122,17 +124,22 @@ def _task_key(ctx: Context, argument: str) -> str:
         return ""
 
 
-def _job_facts(ctx: Context, known: Overview, live: LiveTask, files: JobFiles, unread: str) -> HealthFacts:
+def _job_facts(ctx: Context, view: JobView, live: LiveTask, files: JobFiles, unread: str) -> HealthFacts:
     """Return all that is known of a task; ``unread`` says why its files could not be read."""
     now_s, job, task = ctx.clock.now(), live.job, live.task
-    is_running = live.group is Group.RUNNING and task is not None
-    found = None
-    if is_running and task:
-        found = live_verdict(ctx, job, task)
     reports = tuple(report for report in live.reports if is_current(report, now_s))
-    cluster = None
-    if is_running:
+    found, cluster, not_seen = _UNJUDGED, None, list[str]()
+    if live.group is Group.RUNNING and task:
+        found = live_verdict(ctx, job, task)
+        not_seen += found.unseen
+        if live.agents.problem:
+            not_seen.append(f"the agent beside the job: {live.agents.problem}")
         cluster = ctx.cluster_resources(job.backend, job.cluster)
+    if isinstance(cluster, Unreachable):
+        not_seen.append(f"resources of the cluster: {cluster.why}")
+        cluster = None
+    if unread:
+        not_seen.append(f"logs and checkpoints: {unread}")
     report = HealthReport(
         at_s=now_s,
         ref=live.ref,
@@ -142,22 +149,22 @@ def _job_facts(ctx: Context, known: Overview, live: LiveTask, files: JobFiles, u
         elapsed_s=_elapsed_s(live, now_s),
         progress=live.progress.progress,
         estimate=live.estimate,
-        network=_network(live, files, reports, found, unread),
-        cluster=None if isinstance(cluster, Unreachable) else cluster,
+        network=_network(live, files, reports, found.situation, unread),
+        cluster=cluster,
         checkpoints=_found_checkpoints(files.checkpoints) or _seen_checkpoints(live.artifacts.checkpoints),
         errors=files.errors,
-        not_seen=_not_seen(found, cluster, unread, live.agents.problem),
+        not_seen=tuple(not_seen),
     )
     return HealthFacts(
         report,
         _reason(live),
         _problem(live),
-        found.situation if found else None,
-        found.findings if found else (),
+        found.situation,
+        found.findings,
         live.launch,
         reports,
         live.artifacts,
-        outdated=_outdated(known, live, now_s) if live.status.health is not Health.DONE else "",
+        outdated=_outdated(view),
     )
 
 
@@ -213,7 +220,7 @@ def _network(
     live: LiveTask,
     files: JobFiles,
     reports: tuple[AgentReport, ...],
-    found: LiveVerdict | None,
+    situation: Situation | None,
     unread: str,
 ) -> Finding:
     fabrics = [
@@ -224,9 +231,6 @@ def _network(
     has_gpus = None
     if reports:
         has_gpus = any(report.latest.gpus for report in reports)
-    situation = None
-    if found:
-        situation = found.situation
     is_advancing = situation is not None and situation.is_advancing
     return network_verdict(
         NetworkFacts(_nodes(live), files.nccl, tuple(fabrics), has_gpus, is_advancing, unread)
@@ -279,46 +283,27 @@ def _seen_checkpoints(seen: Checkpoints | None) -> CheckpointHealth | None:
     return replace(health, name=name, step=step_of(name), saved_s=seen.newest.modified_s)
 
 
-def _not_seen(
-    found: LiveVerdict | None, cluster: ClusterResources | Unreachable | None, unread: str, agent: str
-) -> tuple[str, ...]:
-    texts = list(found.unseen) if found else []
-    if found and agent:
-        texts.append(f"the agent beside the job: {agent}")
-    if isinstance(cluster, Unreachable):
-        texts.append(f"resources of the cluster: {cluster.why}")
-    if unread:
-        texts.append(f"logs and checkpoints: {unread}")
-    return tuple(texts)
-
-
-def _outdated(known: Overview, live: LiveTask, now_s: float) -> str:
+def _outdated(view: JobView) -> str:
     """Return why what is known of a watched job may be out of date; empty if it is current."""
-    job, health = live.job, live.status.health
-    if job.closed:
+    if view.job.closed or view.status.health is Health.DONE:
         return ""
-    if text := _NO_MONITOR.get(health):
+    if text := _NO_MONITOR.get(view.status.health):
         return text
-    age_s = known.age_s(job, now_s) or (now_s - job.stale_since_s if job.stale_since_s else None)
-    if age_s is None:
+    if view.age_s is None:
         return ""
-    return f"the scheduler last answered about it {duration(age_s)} ago"
+    return f"the scheduler last answered about it {duration(view.age_s)} ago"
 
 
 _AT_ONCE = 8
 _RUNNER = Runner(max_bytes=MAX_POD_BYTES)
 
 
-@dataclass(frozen=True, slots=True)
-class Pods:
-    """What pods show, and what could not be asked."""
-
-    answers: tuple[PodAnswer, ...]
-    problems: tuple[str, ...] = ()
-
-
-def ask_pods(names: Sequence[str], namespace: str = "", checkpoint_folder: str = "") -> Pods:
+def ask_pods(
+    names: Sequence[str], namespace: str = "", checkpoint_folder: str = ""
+) -> tuple[tuple[PodAnswer, ...], tuple[str, ...]]:
     """Ask pods; the first one is Ray's head, or any other in which ``ray status`` works.
+
+    Return what they show, and what could not be asked.
 
     Raises:
         CommandMissing, PodUnreachable: no pod can be asked; the error is that of the first one.
@@ -328,7 +313,7 @@ def ask_pods(names: Sequence[str], namespace: str = "", checkpoint_folder: str =
     errors = [each for each in results if isinstance(each, JobmonError)]
     if not answers:
         raise errors[0]
-    return Pods(answers, (*map(str, errors), *(text for each in answers for text in each.problems)))
+    return answers, (*map(str, errors), *(text for each in answers for text in each.problems))
 
 
 def ask_each(
@@ -357,23 +342,24 @@ def network_of(answers: Sequence[PodAnswer], nodes: int | None, *, has_gpus: boo
     return network_verdict(NetworkFacts(nodes, lines, tuple(fabrics), has_gpus))
 
 
-def facts_of_pods(pods: Pods, at_s: float, job: HealthFacts | None = None) -> HealthFacts:
+def facts_of_pods(
+    answers: Sequence[PodAnswer], problems: Sequence[str], at_s: float, job: HealthFacts | None = None
+) -> HealthFacts:
     """Return what pods show at ``at_s`` (Unix seconds), in place of what agents show about the job."""
-    first = pods.answers[0]
-    names = ", ".join(each.pod for each in pods.answers)
-    facts = job or HealthFacts(HealthReport(at_s, name=names))
+    first = answers[0]
+    facts = job or HealthFacts(HealthReport(at_s, name=", ".join(each.pod for each in answers)))
     known = facts.known
     number = None
-    if len(pods.answers) > 1:
-        number = len(pods.answers)
+    if len(answers) > 1:
+        number = len(answers)
     reports = tuple(
-        AgentReport(Sample(at_s, node=Node(each.pod), gpus=each.gpus)) for each in pods.answers if each.gpus
+        AgentReport(Sample(at_s, node=Node(each.pod), gpus=each.gpus)) for each in answers if each.gpus
     )
     report = replace(
         known,
-        network=network_of(pods.answers, number, has_gpus=bool(reports) or None),
+        network=network_of(answers, number, has_gpus=bool(reports) or None),
         cluster=first.cluster or known.cluster,
         checkpoints=first.checkpoints or known.checkpoints,
-        not_seen=(*known.not_seen, *pods.problems),
+        not_seen=(*known.not_seen, *problems),
     )
     return replace(facts, known=report, reports=reports, is_snapshot=True)

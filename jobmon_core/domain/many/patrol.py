@@ -132,15 +132,9 @@ def compare(
     names_jobs: bool = False,
     is_done: bool = False,
 ) -> Patrol:
-    """Return the patrol at ``now_s`` over the jobs ``seen``.
+    """Return the patrol over the jobs ``seen``, sorted by id; ``problems`` concern no single job.
 
-    Args:
-        seen: the jobs, sorted by id.
-        problems: what is wrong and concerns no single job.
-        memory: what the last patrol saw.
-        now_s: Unix seconds.
-        names_jobs: whether the user asked for these jobs only.
-        is_done: whether nothing is watched any more.
+    ``names_jobs``: the user asked for these jobs only.
     """
     jobs = [_compared(job, memory.jobs.get(job.id)) for job in seen]
     times = [memory.jobs[job.seen.id].at_s for job in jobs if job.seen.id in memory.jobs]

@@ -1,8 +1,7 @@
 """Put together what is known of a job, and conclude whether it is healthy.
 
-A job is unhealthy if anything is known to be wrong with it. It is healthy if nothing is, and something shows
-that it works: its steps advance, its GPUs compute, or it has succeeded. In all other cases its health is not
-known: what cannot be seen neither condemns a job nor proves that it is well.
+It is healthy if nothing is known to be wrong, and its steps advance, its GPUs compute, or it has succeeded.
+What cannot be seen neither condemns a job nor proves that it is well.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Judge the launch of a run: a failure is reported once, after the end of the window, and its recovery once.
 
-To raise no false alarm, a check must fail for 20 seconds before the launch counts as failed, unless only logs
-or output are missing after a window that the user set. Warnings never cause a message. A run that jobmon
-first saw late is not judged by its processes: some may have done their work.
+A check must fail for 20 seconds, unless only logs or output are missing after a window that the user set.
+Warnings cause no message. A run that was first seen late is not judged by its processes: some may be done.
 """
 
 from __future__ import annotations

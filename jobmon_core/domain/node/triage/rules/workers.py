@@ -201,8 +201,7 @@ def _evidence(situation: Situation, dead: _Dead) -> str:
 def missing_workers(situation: Situation) -> Event | None:
     """Find that fewer workers run than the job configuration names, after all of them did.
 
-    Workers that were never seen are not missed here: the check of the launch compares their number, and an
-    agent may see fewer processes than there are workers, e.g. threads.
+    The check of the launch compares their number. An agent may see fewer processes than there are workers.
     """
     wanted, alive = situation.num_workers, len(situation.living_workers)
     ended = sum(worker.status in (WorkerStatus.DEAD, WorkerStatus.ZOMBIE) for _, worker in situation.workers)
