@@ -204,14 +204,17 @@ def _usual_interval_s(job: WatchedJob, policy: Policy, now_s: float) -> float:
     At first it is shorter, because many jobs fail within their first minute.
     """
     is_pending = all(task.state.phase is Phase.WAITING and not task.inquiry for task in job.tasks.values())
-    usual_s = policy.pending_s if is_pending and (job.tasks or job.pending_indices) else policy.running_s
+    usual_s = policy.running_s
+    if is_pending and (job.tasks or job.pending_indices):
+        usual_s = policy.pending_s
     age_s = now_s - job.registered_s
-    early_s = min(usual_s, max(policy.first_s, age_s / 2)) if age_s >= 0 else usual_s
+    early_s = usual_s
+    if age_s >= 0:
+        early_s = min(usual_s, max(policy.first_s, age_s / 2))
     return max(policy.floor_s, early_s)
 
 
 def _grace_deadlines_s(job: WatchedJob, policy: Policy) -> list[float]:
-    """Return until when each proved end waits for accounting's details (Unix seconds)."""
     return [grace_deadline_s(inquiry, policy) for _, inquiry in job.open_inquiries() if is_proved(inquiry)]
 
 
@@ -264,7 +267,6 @@ def _undiagnosed_keys(job: WatchedJob) -> tuple[str, ...]:
 
 
 def _add_alerts(job: WatchedJob, now_s: float) -> WatchedJob:
-    """Queue one message for each new problem of a job that needs its user, see `stuck_alerts`."""
     for subject, message in stuck_alerts(job, now_s):
         if subject not in job.alerted:
             job = with_message(job, message, subject)

@@ -156,7 +156,9 @@ class Agents:
             self._silent_ends, self._silent_end_s = self._silent_ends + 1, now_s
             _log_problem(agent, job, log)
             return
-        again = f" again, as the last one ended: {before.problem}" if before.failures else ""
+        again = ""
+        if before.failures:
+            again = f" again, as the last one ended: {before.problem}"
         log(f"{job.job_id}: an agent starts{again}")
         agent.save(record)
         self._started.append((job.id, agent))

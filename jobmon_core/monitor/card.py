@@ -67,8 +67,7 @@ def updated_card(ctx: Context, job: WatchedJob) -> JobCard:
 def _channel_for(ctx: Context, config: Config, card: JobCard) -> CardChannel | None:
     """Return the channel of the card; of a card not yet posted, the first for successes that takes cards.
 
-    A channel that refuses all messages does not count. None without one, e.g. if the card's channel was
-    changed or removed.
+    None without one, e.g. if the card's channel was changed, removed, or refuses all messages.
     """
     for configured in config.channels_for(Route.SUCCESS):
         channel = configured.channel

@@ -165,8 +165,10 @@ class JobMonitor:
     def _wake_s(self, now_s: float) -> float:
         if self._answer_pending:
             return now_s + _RECHECK_S
-        checked_s = self._checked_s if self.job.stale_since_s is None else now_s
-        due_s = wake_s(self.job, self._policy, checked_s or now_s, now_s)
+        checked_s = now_s
+        if self.job.stale_since_s is None and self._checked_s:
+            checked_s = self._checked_s
+        due_s = wake_s(self.job, self._policy, checked_s, now_s)
         return max(now_s + _RECHECK_S, min(due_s, self._deps.progress.due_s(self.job), self._agents_due_s))
 
     def _save(self, job: WatchedJob) -> None:

@@ -32,11 +32,10 @@ class MonitorLoop:
     ) -> None:
         """Begin without jobs.
 
-        ``renew_ownership`` is called with each job in every pass. It may `add` the job again, and raises
-        AlreadyWatched if another process owns the job. ``look`` is called every few seconds while nothing is
-        due; it returns the jobs that are due now, None if there is nothing to look at. ``after_poll`` is
-        called after the poll of each job, with the jobs that remain, since a pass over many jobs that have
-        ended takes long; it may `add` jobs.
+        ``renew_ownership`` is called with each job in every pass, and raises AlreadyWatched if another
+        process owns it. ``look`` is called every few seconds while nothing is due; it returns the jobs that
+        are due now, None if there is nothing to look at. ``after_poll`` is called after the poll of each job
+        with those that remain, since a pass over many jobs takes long. The first and the last may `add` jobs.
         """
         self._job_monitors: dict[str, JobMonitor] = {}  # by state id
         self._due_s: dict[str, float] = {}  # Unix seconds

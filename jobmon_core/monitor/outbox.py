@@ -113,7 +113,9 @@ class Outbox:
             entry = self.gate.admit(entry, channel, config.alerts, now_s)
             if not entry.is_open or entry.next_try_s > now_s:
                 return (entry,)
-        digest_from = config.digest_from if channel.shares_digests else 0
+        digest_from = 0
+        if channel.shares_digests:
+            digest_from = config.digest_from
         entry = self._deliver_to(channel, entry, save, digest_from)
         if self.gate is None or self.gate.state_id:  # only messages about jobs can be acknowledged
             next_one = reminder(entry, config.alerts.reminder_s, self.clock.now())
@@ -228,10 +230,9 @@ class Outbox:
 def new_outbox(
     ctx: Context, close_fds: Iterable[int], check_owner: Callable[[], None], state_id: str = ""
 ) -> Outbox:
-    """Return the outbox of a home; its child processes close the descriptors ``close_fds``.
+    """Return the outbox for the job with this state id; empty for messages of no single job.
 
-    ``check_owner`` is called before each attempt, and prevents it by an exception. ``state_id`` is the state
-    id of the job that the messages are about; empty for messages of no single job.
+    Child processes close the descriptors ``close_fds``. ``check_owner`` is called before each attempt.
     """
 
     def send(channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:

@@ -57,14 +57,7 @@ class ProgressFollower:
         clock: Clock,
         interval_s: float,
     ) -> None:
-        """Start without jobs.
-
-        Args:
-            read: called in the child; returns what it found by state id.
-            helper: runs the child.
-            clock: tells and measures the time.
-            interval_s: between two readings of a job that sets no ``check_interval`` of its own.
-        """
+        """Start without jobs; ``read`` is called in a child, and returns what it found by state id."""
         self._read, self._helper, self._clock, self._interval_s = read, helper, clock, interval_s
         self._jobs: dict[str, WatchedJob] = {}
         self._pauses: dict[float, _Pause] = {}  # of the jobs with each interval
@@ -141,7 +134,9 @@ class ProgressFollower:
 
     def _interval_of(self, job: WatchedJob) -> float:
         wanted_s = job.own_settings.check_interval_s
-        usual_s = max(_MIN_INTERVAL_S, wanted_s) if wanted_s else self._interval_s
+        usual_s = self._interval_s
+        if wanted_s:
+            usual_s = max(_MIN_INTERVAL_S, wanted_s)
         started_s = min((task.start_s for task in job.tasks.values() if task.start_s), default=0.0)
         age_s = self._clock.now() - started_s
         if not 0 <= age_s < _YOUNG_S:

@@ -75,8 +75,7 @@ def decide_restart(
 ) -> Decision:
     """Return whether another attempt follows an ended job; it is saved in the lineage.
 
-    If that fails twice, the user must decide: nothing of it may delay the message about the end. A helper
-    that is killed may have saved a decision, which the second one returns. Tests replace ``decide``.
+    If that fails twice, the user must decide: nothing of it may delay the message about the end.
     """
     for _ in range(_DECISION_TRIES):
         try:
@@ -109,7 +108,6 @@ def _decided(
 
 
 def _with_decision(lineage: Lineage, job: WatchedJob, decision: Decision) -> Lineage:
-    """Return the lineage with a decision, unless the helper of a killed monitor has saved one meanwhile."""
     attempt = _attempt(lineage, job)
     if attempt.decision:
         return lineage
@@ -123,7 +121,9 @@ def _attempt(lineage: Lineage, job: WatchedJob) -> Attempt:
     ends = [task.end for task in job.tasks.values() if task.end]
     start_s, end_s = next(((end.started_s, end.ended_s) for end in ends), (None, None))
     is_earlier = attempt.decision and (end_s or 0) > attempt.decision.decided_s + _CLOCK_SKEW_S
-    decision = None if is_earlier else attempt.decision
+    decision = attempt.decision
+    if is_earlier:
+        decision = None
     return replace(attempt, started_s=start_s, ended_s=end_s, decision=decision)
 
 
@@ -144,7 +144,9 @@ def restart(ctx: Context, log: Log, job: WatchedJob) -> WatchedJob:
     why = " ".join(result.why.split())
     log(f"{job.job_id}: attempt {number}: {f'submitted as job {result.job}' if result.job else why}")
     if result.retry_s is not None:
-        due_s = job.decision.not_before_s if job.decision else now_s
+        due_s = now_s
+        if job.decision:
+            due_s = job.decision.not_before_s
         if now_s - due_s > _IS_LATE_S and _LATE not in job.alerted:
             message = not_restarted(job, number, f"{why}; jobmon tries again", now_s)
             job = with_message(job, message, _LATE)

@@ -73,11 +73,12 @@ class MessageSender:
         return self._due_s
 
     def _has_changed(self, now_s: float) -> bool:
-        """Whether a message may have been added or changed since the last look."""
         stamp = file_stamp(self._store.folder)
         if stamp is not None and stamp == self._folder_stamp:
             return False
-        modified_s = stamp.modified_s if stamp else now_s
+        modified_s = now_s
+        if stamp:
+            modified_s = stamp.modified_s
         self._folder_stamp = stamp if abs(now_s - modified_s) > _SETTLED_S else None
         return True
 
@@ -112,7 +113,9 @@ class MessageSender:
                 began_s = clock.now()
                 due_s: list[float] = []
                 for stored in self._open():
-                    after = self._attempt(stored, outbox) if clock.now() - began_s < _SEND_S else stored
+                    after = stored
+                    if clock.now() - began_s < _SEND_S:
+                        after = self._attempt(stored, outbox)
                     if after.due_s is not None:
                         due_s.append(after.due_s)
                 self._remove_outdated()
@@ -121,11 +124,7 @@ class MessageSender:
         return min(due_s, default=None)
 
     def _attempt(self, stored: StoredMessage, outbox: Outbox) -> StoredMessage:
-        """Make one attempt for each entry that is due; return the record, saved if that is possible.
-
-        Raises:
-            AlreadyWatched: another process took the messages over while this one was silent.
-        """
+        """Make one attempt for each entry that is due; return the record, saved if that is possible."""
         for entry in stored.due(self.ctx.clock.now()):
             self._check_owner()
             try:
@@ -158,7 +157,6 @@ class MessageSender:
                 self._unsaved[path.name] = stamp, stored
 
     def _remove_outdated(self) -> None:
-        """Remove the records of messages that were delivered, or given up, long ago."""
         now_s = self.ctx.clock.now()
         for path in self._store.paths():
             stamp = file_stamp(path)
@@ -173,12 +171,7 @@ class MessageSender:
 
 @contextmanager
 def _owned(ctx: Context) -> Iterator[int]:
-    """Own the messages for the ``with`` block; yield the descriptor of their lock.
-
-    Raises:
-        AlreadyWatched: another process sends them at the moment.
-        StorageFailed: the lock or the owner record cannot be written.
-    """
+    """Own the messages for the ``with`` block; yield the descriptor of their lock."""
     lock = acquire_job(ctx.home.lock_file(MESSAGES))
     try:
         yield lock

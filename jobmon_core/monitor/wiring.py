@@ -86,7 +86,9 @@ class MonitorFactory:
         job = ctx.store.load(state_id)
         local_cluster = self._cluster_name(job.backend)
         # login nodes of several clusters may share a home: other clusters are addressed by name
-        cluster = job.cluster if job.is_elsewhere(local_cluster.get) else ""
+        cluster = ""
+        if job.is_elsewhere(local_cluster.get):
+            cluster = job.cluster
         key = job.backend, cluster, job.user
         if key not in self._polling:  # shared by all jobs of a user on a cluster: an answer is parsed once
             self._polling[key] = self._new_polling(*key)
@@ -250,23 +252,12 @@ class MonitorFactory:
         entry: OutboxEntry,
         save: Callable[[OutboxEntry], None],
     ) -> tuple[OutboxEntry, ...]:
-        """Deliver one message, after checking that this process still owns the job.
-
-        Raises:
-            AlreadyWatched: another process became the owner while this one was silent.
-            StorageFailed: the attempt cannot be saved; or another process may have been the owner meanwhile.
-        """
         from jobmon_core.monitor.outbox import new_outbox  # needed only for sending
 
         check_owner()
         return new_outbox(self._ctx, self._ctx.locks, check_owner, state_id).deliver(entry, save)
 
     def _update_card(self, log: Log, job: WatchedJob) -> JobCard:
-        """Update the card of a job, after checking that this process still owns the job.
-
-        Raises:
-            AlreadyWatched: another process became the owner while this one was silent.
-        """
         ctx = self._ctx
         if not ctx.owner_record(job.id).heartbeat():
             return postponed_card(job, ctx.clock.now() + _CARD_RETRY_S)
@@ -313,7 +304,6 @@ class MonitorFactory:
         return lineage.ended_s is not None or lineage.newest.state_id != job.id
 
     def _outage_notifier(self, policy: Policy) -> OutageNotifier:
-        """Return the object that reports outages of the schedulers of all jobs."""
         ctx = self._ctx
 
         def notice_file(job: WatchedJob) -> JsonFile[OutageNotice]:

@@ -39,7 +39,9 @@ def cut_middle(text: str, limit: int) -> str:
     """Shorten ``text`` to ``limit`` code points by dropping its middle: causes are at either end."""
     if len(text) <= limit:
         return text
-    gap = _LINE_GAP if "\n" in text else _GAP
+    gap = _GAP
+    if "\n" in text:
+        gap = _LINE_GAP
     room = limit - len(gap)
     if room < len(gap):
         return text[: max(limit, 0)]

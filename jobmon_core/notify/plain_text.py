@@ -109,7 +109,9 @@ class PlainText(NamedTuple):
         room = limit
         for part in self.parts:
             room -= len("\n\n") if shown else 0
-            most = min(room, int(limit * _EVIDENCE_SHARE)) if part.kind is Kind.LOG_LINES else room
+            most = room
+            if part.kind is Kind.LOG_LINES:
+                most = min(room, int(limit * _EVIDENCE_SHARE))
             text = part.text
             if measure(text) > most:
                 if most < _MIN_ROOM:
@@ -182,7 +184,7 @@ def utf16_size(text: str) -> int:
 
 
 def delay(entry: OutboxEntry) -> str:
-    """Return how old the message is at this attempt; empty if it is recent."""
+    """Return how old the message is; empty if it is recent."""
     created_s, sent_s = entry.message.created_s, entry.attempt_since_s
     if sent_s is None or created_s <= 0 or sent_s - created_s < _DELAYED_S:
         return ""

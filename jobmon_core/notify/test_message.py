@@ -45,7 +45,7 @@ def sample_message(channel: str, route: Route, now_s: int) -> Message:
 
 
 def level_sample(channel: str, level: Level, now_s: int) -> Message:
-    """Return a short example of a level for the channel of this name, created at ``now_s`` (Unix seconds).
+    """Return a short example of a level for the channel of this name.
 
     At a service with incidents, e.g. PagerDuty, the example of `Level.INFO` resolves what the more urgent
     ones opened.

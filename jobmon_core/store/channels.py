@@ -75,10 +75,7 @@ class SendQueues:
     def take_offers(
         self, fingerprint: str, outgoing: OutboxEntry, began_s: float, digest_from: int
     ) -> tuple[Entry, ...]:
-        """Take the offers to be sent in a digest with a message; empty if it is to be sent singly.
-
-        ``outgoing`` is its outbox entry before the attempt that began at ``began_s`` (Unix seconds).
-        """
+        """Take the offers to be sent in a digest with a message; empty if it is to be sent singly."""
         take = partial(send_queue.take_offers, outgoing=outgoing, began_s=began_s, digest_from=digest_from)
         return self._changed(fingerprint, take, ())
 

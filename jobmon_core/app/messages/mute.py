@@ -105,7 +105,6 @@ def job_alerts(ctx: Context, job: WatchedJob) -> JobAlerts:
 
 
 def _target(ctx: Context, argument: str) -> tuple[str, str]:
-    """Return the target of a mute, and its name for the user."""
     if argument == ALL:
         return ALL, "everything"
     if ctx.groups.exists(argument):

@@ -37,7 +37,9 @@ def replay(ctx: Context, starter: MonitorStarter, argument: str) -> RecoveryResu
         job = ctx.store.load(found.id)
         given_up = [entry for entry in job.outbox if entry.given_up]
         if not given_up or job.unwatched_s is not None:
-            why = "jobmon stopped watching it" if given_up else "none of its messages was given up"
+            why = "none of its messages was given up"
+            if given_up:
+                why = "jobmon stopped watching it"
             return RecoveryResult(name_of(job), f"{why}; nothing was changed", is_changed=False)
         for entry in given_up:
             ctx.dead_channels.clear(entry.fingerprint)

@@ -62,7 +62,7 @@ class Notified(NamedTuple):
 
 
 def notify(ctx: Context, level: Level, title: str, text: str, wait_s: float) -> Notified:
-    """Save the message, and try to send it for up to ``wait_s`` seconds.
+    """Save a text as a message, and try to send it.
 
     Raises:
         JobmonError: the text is empty.
@@ -104,7 +104,6 @@ def send_in_background(ctx: Context) -> None:
 
 
 def _fields(ctx: Context) -> tuple[Field, ...]:
-    """Return where the text comes from: the host, and the job of which the script is a part."""
     job = ctx.environment.get("SLURM_JOB_ID", "")
     name = ctx.environment.get("SLURM_JOB_NAME", "")
     fields = [Field("Host", os.uname().nodename)]

@@ -24,7 +24,9 @@ def undelivered_messages(ctx: Context) -> Iterator[str]:
             drop = "`jobmon forget --messages` drops it"
             yield f"message {stored.message.title!r} was not delivered: {stored.given_up}; {drop}"
         elif stored.is_open:
-            why = f" ({stored.problem})" if stored.problem else ""
+            why = ""
+            if stored.problem:
+                why = f" ({stored.problem})"
             yield f"message {stored.message.title!r} is not delivered yet{why}"
 
 

@@ -69,13 +69,10 @@ class CardChannel(Protocol):
         """See `Channel`."""
 
     def post_card(self, card: Card, at_s: float) -> tuple[Receipt, str]:
-        """Make one attempt to post a card of ``at_s`` (Unix seconds), which notifies nobody.
-
-        Return its result, and the id by which the card can be edited; empty without one.
-        """
+        """Make one attempt to post a card, which notifies nobody; return the id by which it can be edited."""
 
     def edit_card(self, message_id: str, card: Card, at_s: float) -> Receipt:
-        """Make one attempt to replace the content of a posted card by that of ``at_s`` (Unix seconds)."""
+        """Make one attempt to replace the content of a posted card."""
 
 
 MAX_CARDS = 10  # of jobs that have not ended

@@ -26,8 +26,7 @@ _PHRASES = {Tone.FAILURE: "failed", Tone.CANCELLED: "were cancelled", Tone.SUCCE
 def digest_message(message: Message, others: Sequence[Entry]) -> Message:
     """Return one message that replaces ``message``, the end of a job, and the queued ``others``.
 
-    Each of these has an offer: its line for a digest (see `domain.delivery.send_queue`). The tone is the
-    worst of all. The message looks as old as the oldest, so that a delay is visible.
+    It has the worst tone, and looks as old as the oldest, so that a delay is visible.
     """
     offers = [entry.offer for entry in others if entry.offer]
     jobs = [(message.tone, message.title), *((offer.tone, offer.line) for offer in offers)]
@@ -53,10 +52,7 @@ def _title(tones: Counter[Tone]) -> str:
 
 
 def held_back_message(first: Message, why: str, others: Sequence[tuple[Tone, str]]) -> Message:
-    """Return the message that replaces ``first`` and lists the titles of the ``others``, too.
-
-    ``why`` is e.g. ``muted``. The new message keeps the id and the time of ``first``.
-    """
+    """Return the message that replaces ``first``, with its id and time, and lists the ``others``, too."""
     held = [(first.tone, first.title), *others]
     return Message(
         id=first.id,

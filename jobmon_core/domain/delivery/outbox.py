@@ -149,10 +149,7 @@ class OutboxEntry:
 
     @property
     def must_stay(self) -> bool:
-        """Whether later news cannot replace it.
-
-        That is so if it may have been sent, if a digest lists it, or if it is critical and held.
-        """
+        """Whether later news cannot replace it."""
         is_held_critical = self.held != "" and self.message.level is Level.CRITICAL
         is_listed = self.counted != "" or self.held not in ("", QUIET)
         return not self.is_fresh or is_listed or is_held_critical

@@ -121,7 +121,9 @@ def plan(
         if own and hold.why != own.why:  # it waits for another reason now, but is listed for the first
             held = replace(own, until_s=max(now_s, hold.until_s))
         history = replace(history, held={**history.held, key: held})
-    recheck_s = _QUIET_RECHECK_S if hold.why == QUIET else RECHECK_S
+    recheck_s = RECHECK_S
+    if hold.why == QUIET:
+        recheck_s = _QUIET_RECHECK_S
     next_try_s = max(now_s + 1.0, min(hold.until_s, now_s + recheck_s))
     return history, replace(entry, held=hold.why, held_until_s=hold.until_s, next_try_s=next_try_s)
 

@@ -56,10 +56,7 @@ def wait_for_ack(entry: OutboxEntry, now_s: float) -> OutboxEntry:
 
 
 def after_ack(entry: OutboxEntry, acked_s: float | None, now_s: float) -> OutboxEntry:
-    """Return the entry of a reminder: closed if the user acknowledged the message, else held until it is due.
-
-    ``acked_s`` is when the user last acknowledged the job.
-    """
+    """Return the entry of a reminder: closed if the job was acknowledged since, else held until it is due."""
     if acked_s is not None and acked_s >= (entry.reminds_of_s or 0.0):
         return replace(entry, counted=ACKNOWLEDGED, held="", held_until_s=None)
     is_early = entry.held == HELD and entry.held_until_s is not None and now_s < entry.held_until_s
@@ -71,9 +68,7 @@ def after_ack(entry: OutboxEntry, acked_s: float | None, now_s: float) -> Outbox
 def takeover(
     entry: OutboxEntry, routed: Iterable[ConfiguredChannel], working: Iterable[ConfiguredChannel]
 ) -> OutboxEntry | None:
-    """Return the entry by which another channel gets a message that was given up.
-
-    None if it is not needed, or if no other channel can take over.
+    """Return the entry by which another channel gets a message that was given up; None if none must or can.
 
     ``routed`` are the channels that get the message anyway, ``working`` all those that may accept one. No
     channel takes over from one that took over itself.

@@ -83,7 +83,9 @@ class SendQueue:
 
     def current(self, now_s: float) -> SendQueue:
         """Return the queue without what is out of date."""
-        shut_until_s = self.shut_until_s if self.shut_until_s < now_s + _MAX_WAIT_S else 0.0
+        shut_until_s = 0.0
+        if self.shut_until_s < now_s + _MAX_WAIT_S:
+            shut_until_s = self.shut_until_s
         entries = {
             message_id: entry
             for message_id, entry in self.entries.items()
@@ -193,8 +195,7 @@ def add_offer(queue: SendQueue, outgoing: OutboxEntry) -> SendQueue:
 def withdraw_offer(queue: SendQueue, outgoing: OutboxEntry) -> tuple[SendQueue, OutboxEntry]:
     """Return the queue without an offered message, and the message without its offer.
 
-    If a digest took the message, the queue keeps it. The message is a possible repeat if a digest took it, or
-    if the queue does not show that none did.
+    The message is a possible repeat unless the queue shows that no digest took it.
     """
     entries = dict(queue.entries)
     own = entries.pop(outgoing.message.id, None)
@@ -206,10 +207,7 @@ def withdraw_offer(queue: SendQueue, outgoing: OutboxEntry) -> tuple[SendQueue, 
 def take_offers(
     queue: SendQueue, outgoing: OutboxEntry, began_s: float, digest_from: int
 ) -> tuple[SendQueue, tuple[Entry, ...]]:
-    """Mark the offers that a message takes along in its digest; return the queue and them, oldest first.
-
-    ``outgoing`` is the outbox entry before its attempt, which began at ``began_s`` (Unix seconds).
-    """
+    """Mark the offers that a message takes along in its digest; return the queue and them, oldest first."""
     queue = queue.current(began_s)
     taken = queue.companions(outgoing, began_s, digest_from)
     until_s = began_s + TAKEN_LIMIT_S + RETURN_WITHIN_S
@@ -231,10 +229,7 @@ def record_result(
     began_s: float = 0.0,
     digest_from: int = 0,
 ) -> SendQueue:
-    """Return the queue after an attempt; ``outgoing`` is the outbox entry to which ``receipt`` was applied.
-
-    The receipt applies to what was taken for the attempt that began at ``began_s``, and for no earlier one.
-    """
+    """Return the queue after the attempt that began at ``began_s``; ``outgoing`` is the entry after it."""
     own = queue.entries.get(outgoing.message.id, Entry(outgoing.message.created_s, 0.0))
     taken = {
         message_id: entry
@@ -252,7 +247,9 @@ def record_result(
         return replace(queue, entries=entries)
     trouble_since_s = None if receipt.for_all else own.trouble_since_s or now_s
     own = replace(own, until_s=outgoing.next_try_s + RETURN_WITHIN_S, trouble_since_s=trouble_since_s)
-    shut_until_s = outgoing.next_try_s if own.blocks(now_s) else queue.shut_until_s
+    shut_until_s = queue.shut_until_s
+    if own.blocks(now_s):
+        shut_until_s = outgoing.next_try_s
     released = {message_id: replace(entry, taken_by="") for message_id, entry in taken.items()}
     entries = {**queue.entries, **released, outgoing.message.id: own}
     return replace(queue, shut_until_s=shut_until_s, entries=entries)

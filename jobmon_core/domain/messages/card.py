@@ -47,14 +47,7 @@ class _Known(NamedTuple):
 
 
 def card_of(job: WatchedJob, progress: JobProgress, reports: Sequence[AgentReport], now_s: float) -> Card:
-    """Return how a job is at ``now_s`` (Unix seconds).
-
-    Args:
-        job: the job.
-        progress: what its logs say.
-        reports: the latest reports of its agents.
-        now_s: Unix seconds.
-    """
+    """Return how a job is at ``now_s`` (Unix seconds), by its logs and the latest reports of its agents."""
     if job.concluded_s is not None:
         return _final(job, now_s)
     if job.unwatched_s is not None:
@@ -71,7 +64,6 @@ def card_of(job: WatchedJob, progress: JobProgress, reports: Sequence[AgentRepor
 
 
 def _final(job: WatchedJob, now_s: float) -> Card:
-    """Return the end as the message about it says it, without the explanation."""
     messages = job_ended_messages(job, now_s, per_task=False)
     if not messages:  # a stage of a chain, of whose removal only the message of an earlier stage tells
         title = f"{job_title(job, '')} does not start: an earlier stage of its chain did not succeed"
@@ -83,7 +75,9 @@ def _final(job: WatchedJob, now_s: float) -> Card:
 def _single(job: WatchedJob, task: Task, known: _Known) -> Card:
     title = job_title(job, task.key)
     if task.state.phase is Phase.WAITING:
-        again = f" again, after {count(task.restarts, 'restart')}" if task.restarts else ""
+        again = ""
+        if task.restarts:
+            again = f" again, after {count(task.restarts, 'restart')}"
         fields = (*_waiting(job, task.reason), *where_fields(job))
         return Card(CardTone.PENDING, f"{title} is pending{again}", fields=fields)
     followed = known.progress.tasks.get(task.key, _NO_PROGRESS)
@@ -108,11 +102,12 @@ def _doing(task: Task) -> str:
 
 
 def _several(job: WatchedJob, progress: JobProgress, now_s: float) -> Card:
-    """Return the card of an array or het job: how many of its tasks are in which state."""
     counts = _counts(job)
     total, over = counts.total(), sum(task.end is not None for task in job.tasks.values())
     started = [task for task in job.tasks.values() if task.state.phase is not Phase.WAITING]
-    noun = "task" if job.is_array else "component"
+    noun = "component"
+    if job.is_array:
+        noun = "task"
     running = [task for task in started if task.end is None]
     problems = [
         line
@@ -129,7 +124,6 @@ def _several(job: WatchedJob, progress: JobProgress, now_s: float) -> Card:
 
 
 def _counts(job: WatchedJob) -> Counter[str]:
-    """Return how many tasks are in each state, as words."""
     words = Counter((task.end.state if task.end else task.state).lower() for task in job.tasks.values())
     words["pending"] += len(IndexSet.parse(job.pending_indices))
     return +words
@@ -142,7 +136,6 @@ def _waiting(job: WatchedJob, reason: str) -> Iterator[Field]:
 
 
 def _problems(progress: JobProgress, task: Task, now_s: float, prefix: str = "") -> list[str]:
-    """Return a line for each thing that is wrong with a task now, the worst first."""
     events = ongoing_events(progress.events, task.key)[:_MAX_PROBLEMS]
     # in coarse steps: each new text is an edit
     steps_s = [max(0.0, now_s - event.at_s) // _COARSE_S * _COARSE_S for event in events]
@@ -190,7 +183,9 @@ def _progress_fields(followed: TaskProgress, now_s: float) -> Iterator[Field]:
 
 
 def _rounded(at_s: float, remaining_s: float) -> int:
-    step_s = _MINUTE_S if remaining_s < _FAR_S else _COARSE_S
+    step_s = _COARSE_S
+    if remaining_s < _FAR_S:
+        step_s = _MINUTE_S
     return round(at_s / step_s) * step_s
 
 
@@ -202,7 +197,6 @@ def _telemetry_fields(reports: Sequence[AgentReport]) -> Iterator[Field]:
 
 
 def _gpu_fields(gpus: GpuSummary) -> Iterator[Field]:
-    """Yield the mean utilisation of all GPUs, and the memory of the one with the least left."""
     is_one = gpus.number == 1
     if gpus.mean_percent is not None:
         lowest = gpus.lowest.gpu.utilization_percent if gpus.lowest and not is_one else None

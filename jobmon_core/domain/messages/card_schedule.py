@@ -36,7 +36,9 @@ def card_due_s(job: WatchedJob, policy: Policy) -> float | None:
     is_too_late = (job.closed or job.ended) and not card.message_id
     if card.closed or not policy.cards or is_too_late:
         return None
-    due_s = card.next_s if card.phase is phase_of(job) else 0.0
+    due_s = 0.0
+    if card.phase is phase_of(job):
+        due_s = card.next_s
     if card.message_id:
         return due_s
     return max(due_s, job.registered_s + _FIRST_AFTER_S)
@@ -46,7 +48,9 @@ def settle_card(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob:
     """Return the job; its card is closed if cards were turned off, or if its final edit failed for long."""
     is_late = job.concluded_s is not None and now_s - job.concluded_s >= _FINAL_WITHIN_S
     if job.card.is_open and (is_late or not policy.cards):
-        why = "the channel did not accept the final edit" if policy.cards else "cards were turned off"
+        why = "cards were turned off"
+        if policy.cards:
+            why = "the channel did not accept the final edit"
         return replace(job, card=closed_card(job.card, why))
     return job
 

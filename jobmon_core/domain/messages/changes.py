@@ -47,7 +47,9 @@ def _change_message(job: WatchedJob, changed: list[tuple[Task | None, Task]], no
     )
     first = changes[0]
     what = f"{first.before or 'new'} -> {first.after or 'not listed'}"
-    more = f" and {count(len(changed) - 1, 'more change')}" if len(changed) > 1 else ""
+    more = ""
+    if len(changed) > 1:
+        more = f" and {count(len(changed) - 1, 'more change')}"
     return Message(
         id=f"{job.ref}/state-{int(now_s * 1000)}-{len(job.outbox)}",
         route=Route.SUCCESS,
@@ -60,11 +62,15 @@ def _change_message(job: WatchedJob, changed: list[tuple[Task | None, Task]], no
 
 def _start_messages(job: WatchedJob, now_s: float) -> Iterator[Message]:
     for task in job.tasks.values():
-        key = "" if job.is_array else task.key
+        key = task.key
+        if job.is_array:
+            key = ""
         message_id = f"{ref_of(job.job_id, key)}/{STARTED}-{0 if job.is_array else task.restarts}"
         if task.end or task.state.phase is not Phase.ACTIVE or message_id in job.alerted:
             continue
-        what = "the first task started" if job.is_array else "started"
+        what = "started"
+        if job.is_array:
+            what = "the first task started"
         yield Message(
             id=message_id,
             route=Route.SUCCESS,

@@ -58,8 +58,7 @@ def job_ended_messages(
 ) -> tuple[Message, ...]:
     """Return the final messages: one about the whole job, or with ``per_task`` one for each task of an array.
 
-    ``doubtful_route`` is that of a doubtful success. A stage of a chain that never starts
-    because an earlier one did not succeed gets no message.
+    A stage of a chain that never starts because an earlier one did not succeed gets no message.
     """
     if never_starts_in_chain(job):  # the message about the stage that ended first says so
         return ()
@@ -132,16 +131,19 @@ def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> 
 
 
 def _what_happened(task: Task, end: End) -> str:
-    """Return the second half of the title, e.g. ``failed after 3m 05s: CUDA out of memory``."""
     diagnosis, style = task.diagnosis, _STYLES[end.outcome]
     headline = _cause_headline(diagnosis)
     verb = style.verb
     if _is_cancelled(diagnosis):
         verb, headline = f"was {headline[:1].lower()}{headline[1:]}", ""
-    ran = f" {style.preposition} {duration(end.elapsed_s)}" if style.preposition and end.elapsed_s else ""
+    ran = ""
+    if style.preposition and end.elapsed_s:
+        ran = f" {style.preposition} {duration(end.elapsed_s)}"
     if diagnosis and task.is_doubtful_success:
         return f"{verb}{ran} with exit code 0, but {diagnosis.doubt}"
-    verified = ", outputs verified" if diagnosis and diagnosis.outputs_verified else ""
+    verified = ""
+    if diagnosis and diagnosis.outputs_verified:
+        verified = ", outputs verified"
     if headline:
         return f"{verb}{ran}: {headline}"
     return f"{verb}{ran}{verified}"
@@ -210,7 +212,9 @@ def _efficiency(task: Task, end: End) -> Efficiency:
 
 def _time_fields(task: Task, end: End) -> Iterator[Field]:
     if end.elapsed_s is not None:
-        limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
+        limit = ""
+        if end.limit_s:
+            limit = f" of {duration(end.limit_s)}"
         yield Field("Wall time", duration(end.elapsed_s) + limit)
     if (wait := wait_of(task)) and is_worth_saying(wait):
         yield Field("Waited", wait_text(wait))
@@ -265,7 +269,9 @@ def _digest(job: WatchedJob, ended: list[_EndedTask], doubtful_route: Route, now
     outcome = job.outcome or Outcome.UNKNOWN
     route, tone = _route_and_tone(outcome, doubtful_route if job.is_doubtful_success else None)
     groups = cause_groups(job)
-    noun = "task" if job.is_array else "component"
+    noun = "component"
+    if job.is_array:
+        noun = "task"
     total = f"{count(len(ended), noun)} in total"
     outcomes = [end.outcome for _, end in ended]
     counts = [f"{outcomes.count(each)} {_STYLES[each].adjective}" for each in FROM_WORST if each in outcomes]
@@ -303,7 +309,6 @@ def _group_lines(groups: list[CauseGroup], noun: str) -> Iterator[str]:
 
 
 def _total_fields(job: WatchedJob, ended: list[_EndedTask]) -> Iterator[Field]:
-    """Yield the time from the first start to the last end, the highest memory of a task, and the place."""
     starts = [end.started_s for _, end in ended if end.started_s]
     ends = [end.ended_s for _, end in ended if end.ended_s]
     if starts and ends:

@@ -53,7 +53,9 @@ def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]
         if has_left or waits_for_nothing_in_chain(job, task.reason.strip("()")):
             continue
         if found := _problem_of(job, task):
-            shared_key = "" if job.is_array else task.key
+            shared_key = task.key
+            if job.is_array:
+                shared_key = ""
             yield f"{shared_key}:{found.subject}", _message(job, task, found, now_s)
 
 
@@ -101,5 +103,7 @@ def _is_refused(job: WatchedJob, task: Task) -> bool:
 
 def _has_lasted(job: WatchedJob, task: Task) -> bool:
     """Whether a later answer of Slurm gave the same reason as the first one that did."""
-    since_s = task.history[-1].at_s if task.history else job.pending_reason_since_s
+    since_s = job.pending_reason_since_s
+    if task.history:
+        since_s = task.history[-1].at_s
     return (job.answered_s or 0.0) - (since_s or 0.0) >= _SETTLED_S

@@ -17,7 +17,9 @@ _MAX_NAME_CHARS = 80  # leaves room in the title for what happened
 
 def with_message(job: WatchedJob, message: Message, subject: str = "") -> WatchedJob:
     """Return the job with a message queued; a ``subject`` is noted, so that it is queued once."""
-    alerted = (*job.alerted, subject) if subject else job.alerted
+    alerted = job.alerted
+    if subject:
+        alerted = (*job.alerted, subject)
     return replace(job, alerted=alerted, outbox=(*job.outbox, OutboxEntry(message)))
 
 
@@ -40,7 +42,9 @@ def with_own_cancel_command(advice: str, job: WatchedJob) -> str:
     With the local number of a job without Slurm, or on another cluster, Slurm's would end another job.
     """
     if uses_slurm(job.backend):
-        own = f"`scancel -M {quote(job.cluster)} JOBID`" if job.remote and job.cluster else _OF_SLURM
+        own = _OF_SLURM
+        if job.remote and job.cluster:
+            own = f"`scancel -M {quote(job.cluster)} JOBID`"
     elif is_ray(job.backend):
         own = f"`ray job stop --address {url_of(job.cluster)} {quote(job.name)}`"
     else:

@@ -114,10 +114,7 @@ _FURTHER = {
 def with_further_events(
     job: WatchedJob, events: Sequence[Event], also: Collection[str], now_s: float
 ) -> WatchedJob:
-    """Return the job with a queued message for each event of the kinds that the user also wants.
-
-    ``also`` has the values of ``messages.also`` in the configuration. A resume is always wanted.
-    """
+    """Return the job with a queued message for each resume, and each event that ``messages.also`` names."""
     for event in events:
         subject = f"progress-{event.kind}-{event.at_s:.0f}"
         alerted = f"{event.task}:{subject}"
@@ -172,7 +169,6 @@ def _ends(event: Event, warning: Event) -> bool:
 
 
 def _count(job: WatchedJob, event: Event) -> int:
-    """Return how many warnings of the kind and the subject of an event were queued about a job."""
     start = f":progress-{event.kind.replace(' ', '-')}-"
     of_kind = [alerted for alerted in job.alerted if start in alerted]
     return sum(_subject_after(start, alerted) == event.subject for alerted in of_kind)
@@ -186,7 +182,9 @@ def _subject_after(start: str, text: str) -> str:
 def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_last: bool) -> Message:
     ref, level = str(ref_of(job.job_id, event.task)), level_of(event)
     advice = with_own_cancel_command(event.advice or usual_advice(event.kind, job.backend), job)
-    tone = Tone.FAILURE if level is Level.CRITICAL else Tone.ATTENTION
+    tone = Tone.ATTENTION
+    if level is Level.CRITICAL:
+        tone = Tone.FAILURE
     return Message(
         id=f"{ref}/{subject}",
         route=Route.ERROR,
@@ -225,10 +223,7 @@ _DISK_FULL = "disk_full"  # how the ids of the patterns for it begin
 
 
 def level_of(event: Event) -> Level:
-    """Return the level of an event: `Level.WARNING` unless it is known to be more or less urgent.
-
-    Stalls, slowdowns, idle GPUs and high memory are warnings, whatever they cost: the job may go on.
-    """
+    """Return the level of an event: `Level.WARNING` unless it is known to be more or less urgent."""
     if event.kind is EventKind.TROUBLE:
         is_critical = event.is_critical and event.subject in _CRITICAL_VERDICTS
     elif event.kind is EventKind.ERROR:

@@ -85,13 +85,14 @@ def with_outage_message(
 ) -> WatchedJob:
     """Return the job as the reporter of its outage, with the message queued; unchanged if it has none.
 
-    ``host`` noticed the outage of ``scheduler``, a display name such as ``Slurm``, at ``now_s`` (Unix
-    seconds). A service that is not a scheduler has ``words`` of its own.
+    A service that is not a scheduler has ``words`` of its own.
     """
     outage = current_outage(job)
     if outage is None:
         return job
-    name = f"{scheduler} ({job.cluster})" if job.cluster else scheduler
+    name = scheduler
+    if job.cluster:
+        name = f"{scheduler} ({job.cluster})"
     lasted = duration(now_s - outage.since_s)
     last_response = "Last response"
     if outage.only_accounting:
@@ -157,7 +158,6 @@ def with_recovery_message(job: WatchedJob, notice: OutageNotice, host: str, now_
 
 
 def _was_replaced(job: WatchedJob, notice: OutageNotice, since_s: float) -> bool:
-    """Whether another job reported this outage while this one had no monitor."""
     is_about_this_outage = not notice.over_s or notice.over_s >= since_s
     return notice.reporter not in ("", job.id) and is_about_this_outage
 

@@ -105,7 +105,9 @@ def restart_sentence(job: WatchedJob, now_s: float) -> str:
         case Verdict.FINISHED:
             return f"Finished with attempt {place.number}." if place.number else ""
         case Verdict.RESTART:
-            used = f"; {decision.used} of {decision.allowed}" if decision.allowed else ""
+            used = ""
+            if decision.allowed:
+                used = f"; {decision.used} of {decision.allowed}"
             wait = duration(max(0.0, decision.not_before_s - now_s))
             origin = origin_text(decision.checkpoint)
             return f"Restart: attempt {place.number + 1} starts in {wait} {origin} ({why}{used})."

@@ -98,7 +98,6 @@ class GroupKeeper:
                 self._log_problem(name, str(error))
 
     def _poll(self, name: str, *, must_wait: bool) -> None:
-        """Poll one group, unless another process does so now."""
         store = self.ctx.groups
         self._looked_s = 0.0  # the poll changes the group: read it again next time
         try:
@@ -155,7 +154,9 @@ class GroupKeeper:
         path = self.ctx.store.path(member.state_id)
         stamp = file_stamp(path)
         if stamp is None:  # removed, e.g. by `jobmon forget` or `jobmon prune`
-            state = member.logged_state if member.outcome else UNWATCHED
+            state = UNWATCHED
+            if member.outcome:
+                state = member.logged_state
             return MemberView(state, member.job_id, member.outcome, is_over=True, cause=member.cause)
         known = self._views.get(member.state_id)
         if known is None or known[0] != stamp:

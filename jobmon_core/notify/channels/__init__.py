@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 def _type_in(module: str, *, shares_digests: bool = True, notifies: bool = True) -> ChannelType:
-    """Return the type whose ``parse`` is in a module beside this file.
-
-    The module is imported at the call: every command that reads the configuration has this table, and few
-    users have more than one type of channel.
-    """
+    """Return the type whose ``parse`` is in a module beside this file, imported at the call: few need it."""
 
     def parse(section: Section) -> Channel | None:
         channel: Channel | None = import_module(f"{__name__}.{module}").parse(section)

@@ -91,7 +91,6 @@ class AppriseUrl(NamedTuple):
         return self._failed(results)
 
     def _failed(self, results: list[SendResult]) -> AttemptResult:
-        """Return the verdict on the last request that failed."""
         from jobmon_core.system.http import HttpResponse
 
         scheme = self.scheme

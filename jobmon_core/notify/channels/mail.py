@@ -125,7 +125,9 @@ class Mail(NamedTuple):
         except smtplib.SMTPException as error:
             return self._failed(conversation, one_line(str(error)) or type(error).__name__)
         except OSError as error:
-            why = f"no answer within {self.timeout_s:g} s" if isinstance(error, TimeoutError) else ""
+            why = ""
+            if isinstance(error, TimeoutError):
+                why = f"no answer within {self.timeout_s:g} s"
             return self._failed(conversation, why or error.strerror or type(error).__name__)
         return ACCEPTED
 
@@ -189,7 +191,9 @@ def mail_of(entry: OutboxEntry, sender: str, address: str, now_s: float) -> Emai
     mail["From"] = f"jobmon <{sender}>"
     mail["To"] = address
     mail["Subject"] = plain_text.lead(_MAX_SUBJECT)
-    date_s = message.created_s if 0 < message.created_s < YEAR_10000_S else now_s
+    date_s = now_s
+    if 0 < message.created_s < YEAR_10000_S:
+        date_s = message.created_s
     mail["Date"] = format_datetime(datetime.fromtimestamp(date_s, tz=UTC))
     mail["Message-ID"] = f"<{_digest(message.id, str(message.created_s), entry.channel)}@{domain}>"
     mail["References"] = f"<{_digest(message.id.partition('/')[0])}@{domain}>"
@@ -273,7 +277,9 @@ class _Conversation:
         except smtplib.SMTPNotSupportedError:
             raise _Rejected(DEAD, "the server offers no login (AUTH); remove `user` and `password`") from None
         except smtplib.SMTPResponseException as error:
-            outcome = DEAD if error.smtp_code >= _PERMANENT else LATER
+            outcome = LATER
+            if error.smtp_code >= _PERMANENT:
+                outcome = DEAD
             raise _Rejected(outcome, f"login: {_reply_text(error.smtp_code, error.smtp_error)}") from None
 
     def _send_text(self, smtp: smtplib.SMTP, mail: bytes) -> None:
@@ -309,5 +315,6 @@ def _check(answer: tuple[int, bytes], permanent: DeliveryOutcome) -> None:
 
 
 def _reply_text(code: int, text: bytes | str) -> str:
-    words = text.decode(errors="replace") if isinstance(text, bytes) else text
-    return f"{words} ({code})"
+    if isinstance(text, bytes):
+        text = text.decode(errors="replace")
+    return f"{text} ({code})"

@@ -66,7 +66,9 @@ def parse(section: Section) -> HttpChannel | None:
 
 def _request(server: str, key: str, entry: OutboxEntry) -> JsonRequest:
     event = event_of(entry)
-    path = "enqueue" if "event_action" in event else "change/enqueue"
+    path = "change/enqueue"
+    if "event_action" in event:
+        path = "enqueue"
     return JsonRequest(f"{server}/v2/{path}", {"routing_key": key, **event})
 
 
@@ -96,7 +98,6 @@ def is_resolved(message: Message) -> bool:
 
 
 def _payload(entry: OutboxEntry) -> dict[str, Any]:
-    """Return what events and change events have in common."""
     text = PlainText.of(entry)
     payload: dict[str, Any] = {
         "summary": text.fitted_title(_MAX_SUMMARY),
@@ -116,7 +117,9 @@ def _payload(entry: OutboxEntry) -> dict[str, Any]:
 def dedup_key(message: Message) -> str:
     """Return the key of the incident of a message: one per job or array task, and one per outage."""
     is_outage = message.kind in ("outage", "outage-over")
-    subject = message.id.removesuffix("-over") if is_outage else message.ref
+    subject = message.ref
+    if is_outage:
+        subject = message.id.removesuffix("-over")
     return f"jobmon-{subject}"[:_MAX_KEY]
 
 

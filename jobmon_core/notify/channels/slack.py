@@ -132,7 +132,6 @@ def _field(field: PlainField) -> dict[str, Any]:
 
 
 def _fenced(text: str, limit: int) -> str:
-    """Return lines that can stand between fences, in at most ``limit`` characters with their escapes."""
     return fit(_ADJACENT.sub("\u200b", text), limit, _escaped_size).translate(_ESCAPES)
 
 

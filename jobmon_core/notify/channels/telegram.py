@@ -83,9 +83,13 @@ def full(entry: OutboxEntry) -> dict[str, Any]:
     title = _harmless(message.lead(_MAX_LEAD))
     text = _harmless(message.body(_MAX_TEXT - utf16_size(title) - 2, _harmless_size))
     entities = [{"type": "bold", "offset": 0, "length": utf16_size(title)}]
-    whole = f"{title}\n\n{text}" if text else title
+    whole = title
+    if text:
+        whole = f"{title}\n\n{text}"
     lines = _harmless(message.log_lines)
-    start = whole.find(f"\n{lines}") + 1 if lines else 0
+    start = 0
+    if lines:
+        start = whole.find(f"\n{lines}") + 1
     if start:
         entities.append({"type": "pre", "offset": utf16_size(whole[:start]), "length": utf16_size(lines)})
     return {

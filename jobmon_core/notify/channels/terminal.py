@@ -84,6 +84,8 @@ def read_lines(content: bytes) -> list[TerminalLine]:
         created_s, text = record.get("created_at"), record.get("title")
         if isinstance(created_s, int) and isinstance(text, str):
             level = record.get("level")
-            known = Level(level) if level in tuple(Level) else Level.WARNING
+            known = Level.WARNING
+            if level in tuple(Level):
+                known = Level(level)
             lines.append(TerminalLine(str(record.get("id")), created_s, known, text))
     return lines

@@ -27,7 +27,9 @@ def parse(section: Section) -> HttpChannel | None:
     authorization = section.secret("authorization", _parse_header)
     if url is None:
         return None
-    header = authorization.value if authorization else ""
+    header = ""
+    if authorization:
+        header = authorization.value
     return HttpChannel(
         name=f"webhook ({url})",
         fingerprint=fingerprint(f"webhook {url.host}", url.url, header),

@@ -79,10 +79,7 @@ class DiscordChannel(NamedTuple):
         return _send("POST", self.webhook, self.webhook.url, body, self.timeout_s, content_type=content_type)
 
     def post_card(self, card: Card, at_s: float) -> tuple[Receipt, str]:
-        """Make one attempt to post a card of ``at_s`` (Unix seconds), which notifies nobody.
-
-        Return its result, and the id by which the card can be edited; empty without one.
-        """
+        """Do as `CardChannel.post_card`."""
         from jobmon_core.notify.discord.payload import USERNAME, card_payload
         from jobmon_core.notify.discord.responses import interpret_response
 
@@ -92,7 +89,7 @@ class DiscordChannel(NamedTuple):
         return interpret_response(result).receipt, _message_id(result)
 
     def edit_card(self, message_id: str, card: Card, at_s: float) -> Receipt:
-        """Make one attempt to replace the content of a posted card by that of ``at_s`` (Unix seconds)."""
+        """Do as `CardChannel.edit_card`."""
         from jobmon_core.notify.discord.payload import card_payload
         from jobmon_core.notify.discord.responses import interpret_response
 

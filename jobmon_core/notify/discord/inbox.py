@@ -171,7 +171,6 @@ class _Handler(BaseHTTPRequestHandler):
         self._receive(is_edit=True)
 
     def _receive(self, *, is_edit: bool) -> None:
-        """Handle a body, or refuse one that is too large."""
         length = self.headers.get("Content-Length", "")
         if not length.isascii() or not length.isdigit() or int(length) > _MAX_BYTES:
             self._respond(413, {"message": "Request entity too large", "code": 40005})

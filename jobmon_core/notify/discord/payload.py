@@ -135,7 +135,9 @@ def card_payload(card: Card, at_s: float) -> dict[str, Any]:
 def _embed(entry: OutboxEntry) -> dict[str, object]:
     """Return the embed; its description gets the room that the other parts leave."""
     message = entry.message
-    repeat = " · possible repeat" if entry.maybe_delivered else ""
+    repeat = ""
+    if entry.maybe_delivered:
+        repeat = " · possible repeat"
     footer = f"jobmon · {cut_middle(one_line(message.id), 100) or EMPTY}{repeat}"
     title, fields = prose(one_line(message.headline), _MAX_TITLE), _fields(message.fields)
     room = _MAX_TOTAL - len(title) - len(footer) - _size(fields)
@@ -151,7 +153,6 @@ def _embed(entry: OutboxEntry) -> dict[str, object]:
 
 
 def _lead(message: Message) -> str:
-    """Return the title after the symbol of its tone: all that notifications and lock screens show."""
     symbol, _ = _SYMBOL_AND_COLOUR[message.tone]
     return f"{symbol} {_one_line(message.title, _MAX_LEAD - len(symbol) - 1)}"
 
@@ -203,7 +204,6 @@ def _labelled(*texts: tuple[str, str]) -> list[str]:
 
 
 def _fields(items: tuple[Field, ...], time_style: str = _DATE_AND_TIME) -> list[dict[str, Any]]:
-    """Return the embed's fields, at the largest limit per field with which all of them fit."""
     if len(items) > _MAX_FIELDS:
         more = Field("And more", f"{len(items) - _MAX_FIELDS + 1} fields: see jobmon show")
         items = (*items[: _MAX_FIELDS - 1], more)
@@ -216,9 +216,10 @@ def _fields(items: tuple[Field, ...], time_style: str = _DATE_AND_TIME) -> list[
 
 
 def _field(item: Field, limit: int, time_style: str = _DATE_AND_TIME) -> dict[str, Any]:
-    """Return one field, with at most ``limit`` code points each for its name and its value."""
     is_time = item.at_s is not None and abs(item.at_s) <= _MAX_TIMESTAMP_S
-    time = f"<t:{item.at_s}:{time_style}> (<t:{item.at_s}:R>)" if is_time else ""
+    time = ""
+    if is_time:
+        time = f"<t:{item.at_s}:{time_style}> (<t:{item.at_s}:R>)"
     value = time or prose(item.value or str(item.at_s or ""), limit) or EMPTY
     return {
         "name": _one_line(item.name, min(limit, _MAX_FIELD_NAME)),
@@ -232,7 +233,6 @@ def _one_line(text: str, limit: int) -> str:
 
 
 def _size(fields: list[dict[str, Any]]) -> int:
-    """Return the code points that the fields add to the embed's total."""
     return sum(len(field["name"]) + len(field["value"]) for field in fields)
 
 

@@ -96,7 +96,9 @@ class _ErrorBody(NamedTuple):
 def interpret_response(result: SendResult) -> AttemptResult:
     """Return the outcome of an attempt to deliver a message, by the result of its request."""
     if isinstance(result, NotSent):
-        advice = _INBOX if any(host in result.why for host in _LOOPBACK) else _NETWORK
+        advice = _NETWORK
+        if any(host in result.why for host in _LOOPBACK):
+            advice = _INBOX
         return AttemptResult(Receipt(LATER, result.why, for_all=True), advice)
     if isinstance(result, MaybeSent):
         advice = f"Check whether the test message arrived. {_NETWORK}"
