@@ -47,8 +47,9 @@ class QuietHours(NamedTuple):
 class AlertSettings(NamedTuple):
     """When messages are sent; the defaults limit nothing."""
 
-    throttle_s: float = 0.0  # between two messages of one kind about one job; others are counted. 0: no limit
-    per_hour: int = 0  # messages to one channel within an hour; others are counted. 0: no limit
+    # a digest lists what the first two hold; 0: no limit
+    throttle_s: float = 0.0  # between two messages of one kind about one job
+    per_hour: int = 0  # messages to one channel within an hour
     quiet: QuietHours | None = None
     hold_critical: bool = False  # in quiet hours; else critical messages are sent in them too
     reminder_s: float = 0.0  # after a critical message that nobody acknowledges; 0: no reminders

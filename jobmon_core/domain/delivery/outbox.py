@@ -94,7 +94,7 @@ class OutboxEntry:
 
     Times are Unix seconds. ``attempt_since_s`` is saved before an attempt and removed after it. If a monitor
     finds it on restart, the attempt was interrupted and may have succeeded: the next is a possible repeat.
-    ``offered_s`` is saved before another monitor can send the message in a digest; see `digest`.
+    ``offered_s`` is saved before another monitor can send the message in a digest; see `send_queue`.
     """
 
     JSON_KEYS: ClassVar[dict[str, str]] = {
