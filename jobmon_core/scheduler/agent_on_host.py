@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.node.telemetry.agent import agent_command, killed_first
@@ -18,6 +17,6 @@ def agent_on_host(request: AgentRequest, *pids: int) -> tuple[AgentLaunch, ...]:
     """Return how to start an agent for processes and their descendants; nothing if there is no process."""
     if not pids:
         return ()
-    options = replace(request.options, pids=pids, node=request.task.nodes)
+    options = request.options._replace(pids=pids, node=request.task.nodes)
     command = killed_first((sys.executable, *agent_command(options)))
     return (AgentLaunch((command,), signal.SIGTERM),)

@@ -65,8 +65,6 @@ def _agent_launches(_resources: BackendResources, request: AgentRequest) -> tupl
 
     srun answers SIGTERM by killing its tasks, which accounting would show; it forwards SIGUSR1 to them.
     """
-    from dataclasses import replace
-
     from jobmon_core.domain.node.telemetry.agent import agent_command, killed_first
     from jobmon_core.domain.slurm.node_list import node_names
     from jobmon_core.scheduler.slurm import commands, values
@@ -77,12 +75,12 @@ def _agent_launches(_resources: BackendResources, request: AgentRequest) -> tupl
         return ()
     answer = Runner().capture(commands.program_version("srun"), _VERSION_TIMEOUT_S)
     version = (values.version(answer.stdout) if succeeded(answer) else None) or commands.OLDEST_VERSION
-    options = replace(request.options, job_id=str(raw_job_id))
+    options = request.options._replace(job_id=str(raw_job_id))
     agent = killed_first((sys.executable, *agent_command(options)))
     step = AgentLaunch((tuple(commands.agent_step(raw_job_id, len(nodes), agent, version)),), signal.SIGUSR1)
     if not request.allows_ssh:
         return (step,)
-    agents = {node: agent_command(replace(options, node=node)) for node in nodes}
+    agents = {node: agent_command(options._replace(node=node)) for node in nodes}
     logins = tuple(
         tuple(commands.agent_login(node, killed_first((sys.executable, *each))))
         for node, each in agents.items()

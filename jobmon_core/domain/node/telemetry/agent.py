@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -27,8 +26,7 @@ _LONGEST_S = 40 * 86400.0
 _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 3600.0
 
 
-@dataclass(frozen=True, slots=True)
-class AgentOptions:
+class AgentOptions(NamedTuple):
     """What an agent measures, and where it reports; one of ``job_id`` and ``pids`` is needed."""
 
     folder: str  # of the task's telemetry, an absolute path; the agent writes to a folder NODE in it
