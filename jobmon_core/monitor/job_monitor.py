@@ -125,8 +125,7 @@ class JobMonitor:
 
         Raises:
             StorageFailed: the state cannot be saved; the actions that depend on it were not performed.
-            AlreadyWatched: another monitor has adopted the job; this is checked at each save, and before each
-                message and card.
+            AlreadyWatched: another monitor has adopted the job; each save, message and card checks this.
         """
         group = self._deps.group()
         policy = self._deps.policy
@@ -357,7 +356,6 @@ class JobMonitor:
             self._apply_accounting(self._deps.accounting.known(self.job.job_id, self._query_due_s()))
 
     def _query_due_s(self) -> float:
-        """Return when an accounting query is due (Unix seconds); infinity if none is."""
         due = (inquiry.next_query_s for _, inquiry in self.job.open_inquiries())
         return min(due, default=float("inf"))
 
