@@ -34,6 +34,10 @@ _OUTPUT = 2**18  # bytes that are unpacked at once
 _MAX_READ = 2**21  # bytes that a directory or an extended header may have
 
 
+class _TooLarge(NotChecked):
+    """Headers that would fill the memory."""
+
+
 class _Stream(io.RawIOBase):
     """A source in the form that the standard library reads; it refuses to fill the memory."""
 
@@ -54,11 +58,11 @@ class _Stream(io.RawIOBase):
         return self._at
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return up to ``size`` bytes; raise `NotChecked` for a header that is larger than jobmon reads."""
+        """Return up to ``size`` bytes; raise `_TooLarge` for a header that is larger than jobmon reads."""
         left = max(0, self._source.size - self._at)
         count = left if size < 0 else min(size, left)
         if count > _MAX_READ:
-            raise NotChecked("has headers that are larger than jobmon reads")
+            raise _TooLarge("has headers that are larger than jobmon reads")
         data = self._source.read_at(self._at, count)
         self._at += len(data)
         return data
@@ -78,7 +82,7 @@ def check_zip(source: Source, max_bytes: int) -> Content:
         raise Truncated("has no zip directory at its end")
     try:
         archive = zipfile.ZipFile(stream)
-    except NotChecked:
+    except _TooLarge:
         return Content("zip", is_sampled=True)
     except _DAMAGE:
         raise Corrupt("is a zip archive with a damaged directory") from None

@@ -218,6 +218,16 @@ def test_an_archive_whose_directory_names_an_impossible_offset_is_corrupt(
     assert _written(tmp_path / "a.zip", data).verdict is FileVerdict.CORRUPT
 
 
+def test_a_zip_archive_with_a_huge_directory_is_checked_at_its_end(tmp_path: Path) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for number in range(40):
+            archive.writestr(f"{number:060000}", b"")
+    check = _written(tmp_path / "a.zip", packed.getvalue())
+    assert (check.verdict, check.is_sampled) == (FileVerdict.VALID, True)
+    assert _written(tmp_path / "a.zip", packed.getvalue()[:-30]).verdict is FileVerdict.TRUNCATED
+
+
 def test_an_array_of_raw_values_may_begin_with_zeros(tmp_path: Path) -> None:
     for name, data in (
         ("tokens.bin", bytes(5000)),
