@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from platformdirs import user_data_path
 
 from jobmon_core.domain.webhook import is_loopback
@@ -38,7 +38,10 @@ _REAL = _TESTS / "real"
 os.environ.pop("COLUMNS", None)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` ignores it, and what tests start would inherit that
 
-settings.register_profile("jobmon", deadline=None)  # a slow machine must not fail a test
+# A slow machine must not fail a test, and the same code must get the same answer. With the option
+# `--hypothesis-profile random`, other examples are drawn each time; dev/fuzz searches for hours.
+settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("jobmon", settings.get_profile("random"), derandomize=True)
 settings.load_profile("jobmon")
 
 
