@@ -82,6 +82,10 @@ def seen_job(view: JobView) -> SeenJob:
         is_over=job.closed,
         is_unwatched=job.unwatched_s is not None,
     )
+    return _with_progress(seen, view)
+
+
+def _with_progress(seen: SeenJob, view: JobView) -> SeenJob:
     if len(view.tasks) > 1 or not (followed := view.tasks[0].progress.progress):
         return seen
     return replace(
