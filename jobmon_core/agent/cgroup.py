@@ -92,7 +92,9 @@ def memory(group: Cgroup) -> Memory | None:
     usage = _number(f"{folder}/{'memory.current' if group.is_v2 else 'memory.usage_in_bytes'}")
     if usage is None:
         return None
-    prefix = b"" if group.is_v2 else b"total_"
+    prefix = b"total_"
+    if group.is_v2:
+        prefix = b""
     counters = _counters(f"{folder}/memory.stat")
     reclaimable = sum(counters.get(prefix + name, 0) for name in _RECLAIMABLE)
     kills = _kills_v2(folder) if group.is_v2 else _kills_v1(folder)
@@ -178,7 +180,9 @@ def _path(process: str, controller: str) -> str:
 
 def _memory_limit(group: Cgroup) -> int | None:
     limit = _number(f"{group.folder}/{'memory.max' if group.is_v2 else 'memory.limit_in_bytes'}")
-    return limit if limit is not None and limit < _UNLIMITED_BYTES else None
+    if limit is not None and limit < _UNLIMITED_BYTES:
+        return limit
+    return None
 
 
 def _kills_v2(folder: str) -> int | None:

@@ -115,7 +115,9 @@ def _kind(port: str) -> FabricKind | None:
         return FabricKind.ROCE
     is_efa = any(_number(f"{port}/{name}") is not None for name in _EFA_PACKETS)
     driver = os.path.basename(os.path.realpath(f"{port}/../../device/driver"))  # noqa: PTH119 - as below
-    return FabricKind.EFA if is_efa or driver == "efa" else None
+    if is_efa or driver == "efa":
+        return FabricKind.EFA
+    return None
 
 
 def _total(port: str, kind: FabricKind) -> int | None:
@@ -123,17 +125,23 @@ def _total(port: str, kind: FabricKind) -> int | None:
         sums = [_sum(port, _EFA_PACKETS), _sum(port, _EFA_OPERATIONS)]
         return max((each for each in sums if each is not None), default=None)
     words = _sum(port, _DATA)
-    return None if words is None else words * _WORD_BYTES
+    if words is None:
+        return None
+    return words * _WORD_BYTES
 
 
 def _sum(port: str, names: tuple[str, ...]) -> int | None:
     values = [value for name in names if (value := _number(f"{port}/{name}")) is not None]
-    return sum(values) if values else None
+    if values:
+        return sum(values)
+    return None
 
 
 def _number(path: str) -> int | None:
     text = _text(path)
-    return int(text) if text.isdigit() else None
+    if text.isdigit():
+        return int(text)
+    return None
 
 
 def _text(path: str) -> bytes:

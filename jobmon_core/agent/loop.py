@@ -40,7 +40,9 @@ class AgentClock(Clock):
 
     def wait(self, seconds: float) -> Wake:
         """Wait for ``seconds``; return early at a (blocked) signal that asks the agent to end."""
-        return Wake.DUE if super().wait(seconds) is Wake.DUE else Wake.TERMINATE
+        if super().wait(seconds) is Wake.DUE:
+            return Wake.DUE
+        return Wake.TERMINATE
 
 
 class Agent:

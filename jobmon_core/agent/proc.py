@@ -95,7 +95,9 @@ def runnable_threads(pids: Iterable[int], total: int) -> float | None:
                 text = read_file(f"{thread.path}/stat", 4096)
                 looked += 1
                 runnable += text[text.rfind(b")") + 2 :].startswith(b"R")
-    return total * runnable / looked if looked else None
+    if looked:
+        return total * runnable / looked
+    return None
 
 
 def read_io(pid: int) -> tuple[int | None, int | None]:

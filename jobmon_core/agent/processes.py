@@ -150,7 +150,9 @@ class ProcessHandle:
         finally:
             self.close()
         has_status = struct.unpack_from("=Q", info)[0] & _MASK_EXIT
-        return exit_of(struct.unpack_from("=i", info, _STATUS_AT)[0]) if has_status else NOT_KNOWN
+        if has_status:
+            return exit_of(struct.unpack_from("=i", info, _STATUS_AT)[0])
+        return NOT_KNOWN
 
     def close(self) -> None:
         """Release the handle."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.agent import proc
-from jobmon_core.agent.processes import NOT_KNOWN, ProcessHandle, exit_of
+from jobmon_core.agent.processes import NOT_KNOWN, Exit, ProcessHandle, exit_of
 from jobmon_core.domain.node.telemetry.model import Gpu, RankGroup, Worker, WorkerStatus
 from jobmon_core.domain.node.telemetry.processes import bytes_moved, cpu_seconds, is_pool, starts_others
 from jobmon_core.domain.node.telemetry.workers import (
@@ -70,13 +70,9 @@ class WorkerMeter:
     def read(self, processes: Mapping[int, Process], span: Span, gpus: tuple[Gpu, ...]) -> tuple[Worker, ...]:
         """Return the workers among the processes of the task over a span; ``gpus`` are those of the task."""
         self._missing -= processes.keys()
-        on_gpus = {pid for gpu in gpus for pid in gpu.own_pids}
-        # a worker that has ended holds no GPU any more
-        tops = (processes.get(group.top.pid) for group in self._groups)
-        on_gpus |= {top.pid for top in tops if top and top.state == "Z"}
         present = {process.key for process in processes.values()}
         self._note_orphans(present)
-        found = find_workers(processes, on_gpus)
+        found = find_workers(processes, self._on_gpus(processes, gpus))
         found = tuple(group for group in found if group.top.key not in self._orphans) or found
         self.ranks = rank_groups(found, self.ranks)
         earlier, self._groups = self._groups, found[:_MAX_WORKERS]
@@ -90,6 +86,12 @@ class WorkerMeter:
         self._active_s = {key: at_s for key, at_s in self._active_s.items() if key in self._before}
         absent = [Worker(pid, status=WorkerStatus.NOT_FOUND) for pid in sorted(self._missing)]
         return (*workers, *(gone.worker for gone in self._gone), *absent)
+
+    def _on_gpus(self, processes: Mapping[int, Process], gpus: tuple[Gpu, ...]) -> set[int]:
+        # a worker that has ended holds no GPU any more
+        tops = (processes.get(group.top.pid) for group in self._groups)
+        ended = {top.pid for top in tops if top and top.state == "Z"}
+        return ended | {pid for gpu in gpus for pid in gpu.own_pids}
 
     def _note_orphans(self, present: set[Key]) -> None:
         """Note the processes that an ended worker has left: none of them is a worker that replaces it."""
@@ -153,7 +155,9 @@ class WorkerMeter:
         """Return the file that only this worker prints to; empty if there is none."""
         outputs = [handle.output for handle in self._handles.values()]
         handle = self._handles.get(key)
-        return handle.output if handle and outputs.count(handle.output) == 1 else ""
+        if handle and outputs.count(handle.output) == 1:
+            return handle.output
+        return ""
 
     def _worker(self, group: Group, span: Span, gpus: tuple[Gpu, ...]) -> Worker:
         main, key = group.main, group.top.key
@@ -164,8 +168,7 @@ class WorkerMeter:
         pids = {member.pid for member in group.members}
         # OMP_NUM_THREADS may list a number for each level of nesting
         omp_threads = (main.environment or {}).get("OMP_NUM_THREADS", "").partition(",")[0]
-        stat = proc.read_stat(main.pid) if main.state == "Z" else None
-        code, signal = NOT_KNOWN if stat is None or stat.wait_status is None else exit_of(stat.wait_status)
+        code, signal = _exit_of_zombie(main)
         return Worker(
             main.pid,
             group.name,
@@ -208,4 +211,13 @@ def _status(states: list[str], percent: float | None) -> WorkerStatus:
     """Return the status by the latest state; a sleeping worker that was busy before counts as running."""
     status = _STATUS.get(states[-1], WorkerStatus.SLEEPING)
     is_busy = "R" in states or (percent or 0.0) >= _BUSY_PERCENT
-    return WorkerStatus.RUNNING if status is WorkerStatus.SLEEPING and is_busy else status
+    if status is WorkerStatus.SLEEPING and is_busy:
+        return WorkerStatus.RUNNING
+    return status
+
+
+def _exit_of_zombie(process: Process) -> Exit:
+    stat = proc.read_stat(process.pid) if process.state == "Z" else None
+    if stat is None or stat.wait_status is None:
+        return NOT_KNOWN
+    return exit_of(stat.wait_status)

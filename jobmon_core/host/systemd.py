@@ -27,7 +27,9 @@ class UserUnits:
     def unavailable_because(self) -> str:
         """Return why the user's systemd cannot be used; empty if it responds."""
         result = self._systemctl("show", "--property=Version")
-        return "" if succeeded(result) else result.error_text
+        if succeeded(result):
+            return ""
+        return result.error_text
 
     def installed(self, files: Mapping[str, str]) -> bool:
         """Return whether these files are in the folder with these texts, and their timers are enabled."""

@@ -41,12 +41,16 @@ def find_backend(name: str) -> Backend:
 
 def display_name(name: str) -> str:
     """Return a backend's name in the form that starts a sentence; the backend may be unsupported."""
-    return BACKENDS[name].display_name if name in BACKENDS else f"The {name} scheduler"
+    if name in BACKENDS:
+        return BACKENDS[name].display_name
+    return f"The {name} scheduler"
 
 
 def outage_words(name: str) -> OutageWords | None:
     """Return what the message about an outage of a backend says; None: the usual text about a scheduler."""
-    return BACKENDS[name].outage_words if name in BACKENDS else None
+    if name in BACKENDS:
+        return BACKENDS[name].outage_words
+    return None
 
 
 def cancel_command(job: WatchedJob) -> str:

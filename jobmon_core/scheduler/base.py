@@ -55,7 +55,9 @@ class Submission(NamedTuple):
     @property
     def shell_code(self) -> int:
         """The exit code as a shell reports it: 128 + n after a death by signal n."""
-        return self.exit_code if self.exit_code >= 0 else 128 - self.exit_code
+        if self.exit_code >= 0:
+            return self.exit_code
+        return 128 - self.exit_code
 
 
 class Submitter(Protocol):

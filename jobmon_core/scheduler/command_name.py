@@ -38,7 +38,9 @@ def program_or_script(argv: Sequence[str], folder: str) -> str:
     name = Path(program).name
     runs_script = "/" not in program or name in _LAUNCHERS or INTERPRETER.fullmatch(name) is not None
     scripts = [word for word in arguments if word.endswith(SCRIPT_SUFFIXES) and _is_file(folder, word)]
-    return scripts[0] if runs_script and scripts else program
+    if runs_script and scripts:
+        return scripts[0]
+    return program
 
 
 def command_name(argv: Sequence[str], folder: str) -> str:

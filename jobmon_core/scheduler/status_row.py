@@ -62,7 +62,9 @@ class StatusRow:
     def raw_state(self) -> str:
         """The state, with the backend's own word if that differs: ``CANCELLED (STOPPED)``."""
         own = self.backend_state
-        return self.state if own in ("", self.state) else f"{self.state} ({own})"
+        if own in ("", self.state):
+            return self.state
+        return f"{self.state} ({own})"
 
     @property
     def job_state(self) -> JobState:

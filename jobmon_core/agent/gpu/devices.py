@@ -187,7 +187,9 @@ class _Device:
         samples = [sample for sample in found[1] if sample.timeStamp > after_us] if found else []
         self._sampled_until_us = max((sample.timeStamp for sample in samples), default=after_us)
         # the driver's first answer has samples from before the agent started
-        return [float(sample.sampleValue.uiVal) for sample in samples] if after_us else []
+        if after_us:
+            return [float(sample.sampleValue.uiVal) for sample in samples]
+        return []
 
     def _throttle_reasons(self) -> tuple[str, ...]:
         bits = self._ask("", "nvmlDeviceGetCurrentClocksEventReasons")
@@ -197,13 +199,17 @@ class _Device:
 
     def _remapped_rows(self) -> int | None:
         rows = self._ask("remapped rows", "nvmlDeviceGetRemappedRows")
-        return rows[0] + rows[1] if rows is not None else None  # after corrected and uncorrected errors
+        if rows is None:
+            return None
+        return int(rows[0] + rows[1])  # after corrected and uncorrected errors
 
     def _nvlink_errors(self) -> int | None:
         fields = [getattr(self._nvml.constants, name) for name in _NVLINK_FIELDS]
         values = self._ask("NVLink errors", "nvmlDeviceGetFieldValues", fields)
         known = [_field_value(value) for value in values or () if value.nvmlReturn == 0]
-        return sum(known) if known else None
+        if known:
+            return sum(known)
+        return None
 
 
 class _Activity:
@@ -226,7 +232,9 @@ class _Activity:
         support = nvml.ask("SM activity", "nvmlGpmQueryDeviceSupport", handle)
         if support is not None and not support.isSupportedDevice:
             nvml.unavailable.setdefault("SM activity", "the GPU is older than Hopper")
-        return cls(nvml, handle) if support is not None and support.isSupportedDevice else None
+        if support is not None and support.isSupportedDevice:
+            return cls(nvml, handle)
+        return None
 
     def added_to(self, gpu: Gpu) -> Gpu:
         """Return ``gpu`` with the activity since the last call."""

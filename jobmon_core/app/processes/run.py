@@ -118,7 +118,9 @@ class RunCommand:
             why_doubtful = self._why_doubtful(ref)
             if why_doubtful:
                 self.tell(f"job {ref} is doubtful: {why_doubtful}")
-        return _DOUBTFUL if strict and exit_code == 0 and why_doubtful else exit_code
+        if strict and exit_code == 0 and why_doubtful:
+            return _DOUBTFUL
+        return exit_code
 
     def _why_doubtful(self, ref: JobRef) -> str:
         """Return why the success of an ended job is doubtful, once its monitor has analysed it; else ""."""
@@ -174,7 +176,9 @@ class RunCommand:
         else:
             self.tell(f"{message.title}{_exit_text(task.end)}")
         self.tell(f"its output is in {record.stdout}; `jobmon show {ref}` shows more")
-        return task.diagnosis.doubt if task.diagnosis and task.is_doubtful_success else ""
+        if task.diagnosis and task.is_doubtful_success:
+            return task.diagnosis.doubt
+        return ""
 
     def _end(self, ref: JobRef) -> tuple[Task, Message]:
         """Return the ended task, and a message about its end like the one that its monitor will send."""
@@ -236,7 +240,9 @@ def command_submitter(
     ctx: Context, settings: JobSettings | None, run: RunOptions, *, append: bool = False
 ) -> CommandSubmitter:
     """Return what starts a command; with ``append``, existing logs are kept."""
-    name = settings.name if settings else ""
+    name = ""
+    if settings:
+        name = settings.name
     options = CommandOptions(name, run.output, run.error, _variables(settings), append)
     return CommandSubmitter(ctx.home.backend_folder(LOCAL.name), options)
 
@@ -262,4 +268,6 @@ def _exit_code(record: TaskRecord) -> int:
         return _NO_EXIT_CODE
     if record.signal is not None:
         return _SIGNAL_BASE + record.signal
-    return _NO_EXIT_CODE if record.exit_code is None else record.exit_code
+    if record.exit_code is None:
+        return _NO_EXIT_CODE
+    return record.exit_code

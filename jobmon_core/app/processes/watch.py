@@ -127,7 +127,9 @@ def watch_processes(
         StorageFailed: a file cannot be written, or the monitor did not start.
     """
     first = processes[0]
-    name = settings.name if settings else ""
+    name = ""
+    if settings:
+        name = settings.name
     group = ProcessGroup(
         name or command_name(first.argv, first.workdir), tuple(processes), is_one_job=not each
     )

@@ -73,7 +73,9 @@ class Workers:
         found = find_processes(self.name)
         if 0 < len(found) < self.expected:  # a launcher such as torchrun and its workers
             started = find_started_by(found, self.name)
-            return started if len(started) > len(found) else found
+            if len(started) > len(found):
+                return started
+            return found
         return found
 
     def _assign(self, processes: list[Process]) -> None:
@@ -118,7 +120,9 @@ def _look(known: _Known, now_s: float) -> WorkerNow:
 def _stat(process: Process) -> ProcStat | None:
     """Return what /proc shows about a worker, perhaps as a zombie; None if it has ended."""
     stat = read_stat(process.id.pid)
-    return stat if stat and stat.start_ticks == process.id.start_ticks else None
+    if stat and stat.start_ticks == process.id.start_ticks:
+        return stat
+    return None
 
 
 def _cpu_s(pids: Sequence[int]) -> float:
@@ -128,7 +132,9 @@ def _cpu_s(pids: Sequence[int]) -> float:
 def _with_gpus(workers: list[WorkerNow], runner: Runner) -> list[WorkerNow]:
     """Return the workers with the GPUs that nvidia-smi shows them on; unchanged without it."""
     processes = _smi(runner, f"--query-compute-apps={_PROCESS_FIELDS}")
-    gpus = _smi(runner, f"--query-gpu={_GPU_FIELDS}") if processes else ""
+    gpus = ""
+    if processes:
+        gpus = _smi(runner, f"--query-gpu={_GPU_FIELDS}")
     by_uuid = {gpu.uuid: gpu for gpu in read_gpus(gpus)}
     users = {each.pid: each for each in read_processes(processes)}
     found = []
@@ -143,4 +149,6 @@ def _with_gpus(workers: list[WorkerNow], runner: Runner) -> list[WorkerNow]:
 def _smi(runner: Runner, query: str) -> str:
     """Return what nvidia-smi prints; empty if this host has none, or it fails."""
     ran = runner.capture(["nvidia-smi", query, "--format=csv,noheader,nounits"], _SMI_TIMEOUT_S)
-    return ran.stdout if succeeded(ran) else ""
+    if succeeded(ran):
+        return ran.stdout
+    return ""

@@ -85,7 +85,9 @@ def _step_named(folder: str) -> int:
         step = step_of(os.readlink(f"{folder}/{_LATEST}").rstrip("/").rpartition("/")[2])  # noqa: PTH115 - texts
     except OSError:
         step = None
-    return -1 if step is None else step
+    if step is None:
+        return -1
+    return step
 
 
 def _in_pod(api: PodApi, path: str) -> CheckpointLook:

@@ -61,7 +61,9 @@ def _names(job: RayJob, data: dict[str, Any]) -> set[object]:
 
 def _metadata(data: dict[str, Any]) -> dict[str, Any]:
     found = data.get("metadata")
-    return found if isinstance(found, dict) else {}
+    if isinstance(found, dict):
+        return found
+    return {}
 
 
 def _description(api: RayApi, job: RayJob, data: dict[str, Any]) -> Description:

@@ -73,7 +73,9 @@ class LogLook(NamedTuple):
     @property
     def step(self) -> int | None:
         """The latest step; None if the log counts none."""
-        return None if self.progress is None else int(self.progress.current)
+        if self.progress is None:
+            return None
+        return int(self.progress.current)
 
 
 def answered(answer: T | Failed) -> T:

@@ -154,7 +154,9 @@ def gpu_info(*looks: GpuLook) -> GpuInfo:
 
 
 def _mebibytes(size: int | None) -> float | None:
-    return None if size is None else size / _MIB
+    if size is None:
+        return None
+    return size / _MIB
 
 
 def resource_info(cluster: RayCluster) -> ResourceInfo:
@@ -177,7 +179,9 @@ def resource_info(cluster: RayCluster) -> ResourceInfo:
 
 def _amount(value: float | None) -> float:
     """Return a whole number of GPUs or CPUs as an int: Ray counts parts of them, too."""
-    return int(value or 0) if (value or 0.0).is_integer() else value or 0
+    if (value or 0.0).is_integer():
+        return int(value or 0)
+    return value or 0
 
 
 def efa_info(
@@ -222,7 +226,9 @@ def checkpoint_info(ctx: Context, folder: str, answer: PodAnswer | JobmonError |
         there = replace(there, name=name, step=newest.step, saved_s=newest.saved_s)
     if found.problem and isinstance(answer, PodAnswer) and answer.checkpoints:
         there = answer.checkpoints
-        error = f"{folder} in the pod {answer.pod}: {there.problem}" if there.problem else ""
+        error = ""
+        if there.problem:
+            error = f"{folder} in the pod {answer.pod}: {there.problem}"
     elif found.problem:
         error = f"{folder}: {found.problem}"
     return CheckpointInfo(

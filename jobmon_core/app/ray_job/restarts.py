@@ -294,7 +294,9 @@ class AutoRestart:
             checkpoints = newest_complete(self._ctx, self._cluster, self._orders.checkpoint_dir)
             now = checkpoints.picked
             if checkpoints.problem or (now and now.identity) != (picked and picked.identity):
-                newest = now.path if now else "none"
+                newest = "none"
+                if now:
+                    newest = now.path
                 return _CHANGED.format(why=checkpoints.problem or f"the newest complete one is now {newest}")
             if package := lost_package(request):
                 return _NO_FOLDER.format(package=package)
@@ -317,7 +319,9 @@ class AutoRestart:
             start_s = entry.start_s if isinstance(entry, RayJob) else None
             attempt = Attempt(number, "", name, _RAY, self._cluster.name, start_s or since_s, picked)
             lineages.replace(self._id, lambda each: each.with_attempt(attempt))
-        origin = f"from {picked.path}" if picked else "from the start"
+        origin = "from the start"
+        if picked:
+            origin = f"from {picked.path}"
         self._log.warning("job %s: submitted as attempt %d, %s", name, number, origin)
         return ""
 
@@ -332,4 +336,6 @@ class AutoRestart:
 
 def _decided(now: Lineage, ended: Attempt, decision: Decision) -> Lineage:
     attempt = now.attempt(ended.number)
-    return now if attempt and attempt.decision else now.decided(ended, decision)
+    if attempt and attempt.decision:
+        return now
+    return now.decided(ended, decision)

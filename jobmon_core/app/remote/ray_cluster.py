@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.job_settings import JobSettings
     from jobmon_core.domain.job.restart.model import Decision
     from jobmon_core.domain.job.restart.ray_attempts import Description
+    from jobmon_core.domain.job.restart.settings import RestartSettings
 
 _ID_BYTES = 8
 
@@ -85,12 +86,7 @@ def submit_to_ray(
     starter = MonitorStarter(ctx, at_most=1 if group else 0)  # one monitor for the whole group
     wanted, place, request = settings.restart if settings else None, None, dict(description)
     if settings and wanted and wanted.mode is not RestartMode.OFF:
-        if not settings.checkpoint_dir:
-            raise Invalid("--restart", ["name where the job saves its checkpoints: --checkpoint-dir DIR"])
-        refuse_unstoppable(RAY.name, wanted)
-        folder = working_dir(request)
-        if folder and is_folder_here(folder):
-            request = with_working_dir(request, os.path.abspath(folder))  # noqa: PTH100 - links stay
+        request = _restartable(settings, wanted, request)
         place = AttemptPlace(secrets.token_hex(_ID_BYTES))
         settings = replace(settings, attempt=place)
     name = attempt_id(place.lineage, 0) if place else new_submission_id()
@@ -106,6 +102,17 @@ def submit_to_ray(
             join_group(ctx, group, job, job.name, tell)
 
     return _submit(ctx, starter, service, named, settings=settings, on_saved=on_saved)
+
+
+def _restartable(settings: JobSettings, wanted: RestartSettings, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the request with the absolute path of its folder; raise Invalid if it cannot have restarts."""
+    if not settings.checkpoint_dir:
+        raise Invalid("--restart", ["name where the job saves its checkpoints: --checkpoint-dir DIR"])
+    refuse_unstoppable(RAY.name, wanted)
+    folder = working_dir(request)
+    if folder and is_folder_here(folder):
+        return with_working_dir(request, os.path.abspath(folder))  # noqa: PTH100 - links stay
+    return request
 
 
 def next_request(ctx: Context, lineage: Lineage, number: int, decision: Decision) -> Description:

@@ -52,7 +52,9 @@ def effective_signal(code: int | None, signal: int | None) -> int | None:
 
 def other_code(code: int | None, *, is_exact: bool) -> int | None:
     """Return the code from which sacct may have subtracted 128; None if the code itself is the true one."""
-    return code + SIGNAL_BASE if code and not is_exact and code < SIGNAL_BASE else None
+    if code and not is_exact and code < SIGNAL_BASE:
+        return code + SIGNAL_BASE
+    return None
 
 
 def describe_exit(code: int | None, signal: int | None) -> str:
@@ -65,7 +67,9 @@ def describe_exit(code: int | None, signal: int | None) -> str:
     if number is not None:
         name = SIGNALS[number][0] if number in SIGNALS else f"signal {number}"
         return f"{code} (128 + {number}: killed by {name})"
-    return f"{code} ({_CODES[code]})" if code in _CODES else str(code)
+    if code in _CODES:
+        return f"{code} ({_CODES[code]})"
+    return str(code)
 
 
 def labelled_exit(code: int | None, signal: int | None, *, is_exact: bool = True) -> tuple[str, str]:
@@ -84,7 +88,9 @@ def labelled_exit(code: int | None, signal: int | None, *, is_exact: bool = True
 def exit_phrase(code: int | None, signal: int | None, *, is_exact: bool = True) -> str:
     """Return an exit for a sentence, e.g. ``exit code 1`` or ``killed by signal 15 (SIGTERM: ...)``."""
     label, text = labelled_exit(code, signal, is_exact=is_exact)
-    return f"{_KILLED}{text}" if label == "signal" else f"{label} {text}"
+    if label == "signal":
+        return f"{_KILLED}{text}"
+    return f"{label} {text}"
 
 
 def _describe_signal(signal: int) -> str:

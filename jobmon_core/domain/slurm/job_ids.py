@@ -98,7 +98,9 @@ class JobRef:
         """The part of the job: ``""`` for all of it, ``"3"`` for an array task, ``"+1"`` for a component."""
         if self.task is not None:
             return str(self.task)
-        return "" if self.component is None else f"+{self.component}"
+        if self.component is None:
+            return ""
+        return f"+{self.component}"
 
     def __str__(self) -> str:
         if self.task is not None:

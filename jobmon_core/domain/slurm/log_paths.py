@@ -106,7 +106,9 @@ def literal(path: str) -> str:
 def _expanded(field: re.Match[str], context: PathContext) -> str:
     padding, letter = field.groups()
     value = _value(padding, letter, context)
-    return {"%": "", "%%": "%"}.get(field[0], field[0]) if value is None else value
+    if value is None:
+        return {"%": "", "%%": "%"}.get(field[0], field[0])
+    return value
 
 
 def _expanded_by_old(field: re.Match[str], context: PathContext) -> str:
@@ -117,7 +119,9 @@ def _expanded_by_old(field: re.Match[str], context: PathContext) -> str:
     if value is not None:
         return value
     # before an unknown letter slurmd drops the % and all digits but the last
-    return f"{padding[-1]}{letter}" if padding else f"%{letter}"
+    if padding:
+        return f"{padding[-1]}{letter}"
+    return f"%{letter}"
 
 
 def _value(padding: str, letter: str, context: PathContext) -> str | None:
@@ -163,4 +167,6 @@ def _template(value: str, workdir: str, *, is_array: bool, job_id: int | None) -
 
 def _in_workdir(default_name: str, workdir: str) -> str:
     """Return the template of a default name in ``workdir``, whose own ``%`` Slurm does not expand."""
-    return f"{literal(workdir.rstrip('/'))}/{default_name}" if workdir else default_name
+    if workdir:
+        return f"{literal(workdir.rstrip('/'))}/{default_name}"
+    return default_name

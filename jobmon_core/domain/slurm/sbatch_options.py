@@ -79,7 +79,9 @@ _REFUSED = """
 def _table(entries: str, treatment: Treatment) -> Iterator[Option]:
     for entry in entries.split():
         name, _, short = entry.partition(":")
-        suffix = short[-1:] if short.endswith(("=", "?")) else ""
+        suffix = ""
+        if short.endswith(("=", "?")):
+            suffix = short[-1:]
         yield Option(name, short.removesuffix(suffix), Argument(suffix), treatment)
 
 
@@ -157,7 +159,9 @@ def spelled_out(words: Sequence[str], sbatch_help: str) -> list[str]:
             at = found.index(f"--{error.name}") if name else len(found)
             if at + listed.get(name, False) >= len(found):
                 return found
-            value = found.pop(at + 1) if listed[name] else ""
+            value = ""
+            if listed[name]:
+                value = found.pop(at + 1)
             found[at] = f"--{name}={value}"
         except SchedulerRejected:
             return found
@@ -211,7 +215,9 @@ def script_of(words: Sequence[str]) -> str:
         options, operands = read_with_unknown(words)
     except SchedulerRejected:
         return ""
-    return operands[0] if operands and not any(option.name == "wrap" for option in options) else ""
+    if operands and not any(option.name == "wrap" for option in options):
+        return operands[0]
+    return ""
 
 
 # options that many programs have too, so that after a script they are probably meant for it
@@ -240,11 +246,15 @@ def _is_for_sbatch(word: str) -> bool:
 
 def _name_of(option: str) -> str:
     name = option.lstrip("-").removeprefix("\0")
-    return name if option.startswith("--") else LETTERS[name].name
+    if option.startswith("--"):
+        return name
+    return LETTERS[name].name
 
 
 def _unmarked(word: str) -> str:
-    return "--" + word.removeprefix(_ATTACHED) if word.startswith(_ATTACHED) else word
+    if word.startswith(_ATTACHED):
+        return "--" + word.removeprefix(_ATTACHED)
+    return word
 
 
 _PREFIXES = ("#SBATCH", "#SLURM")
@@ -279,30 +289,30 @@ def directive_words(script_text: str) -> Iterator[list[str]]:
 
 def _words(line: str) -> Iterator[str]:
     """Split at white space. ``#`` ends the line unless quoted or escaped; an open quote drops its word."""
-    word: str | None = None
+    word, has_word = "", False
     quote = ""
     escaped = False
     for char in f"{line} ":
         if not quote and char.isspace():  # ends the word even after a backslash
-            if word is not None:
+            if has_word:
                 yield word
-            word, escaped = None, False
-            continue
-        if not quote and not escaped and char == "#":
-            break
-        word = word or ""
-        if escaped:
+            word, has_word, escaped = "", False, False
+        elif escaped:
             word += char
             escaped = False
-        elif char == "\\":
-            escaped = True
-        elif char == quote:
-            quote = ""
-        elif not quote and char in "\"'":
-            quote = char
+        elif not quote and char == "#":
+            break
         else:
-            word += char
-    if word is not None and not quote:
+            has_word = True
+            if char == "\\":
+                escaped = True
+            elif char == quote:
+                quote = ""
+            elif not quote and char in "\"'":
+                quote = char
+            else:
+                word += char
+    if has_word and not quote:
         yield word
 
 

@@ -78,14 +78,18 @@ class JobState(StrEnum):
 
         Any other text, or an ambiguous abbreviation, is ``UNKNOWN``: neither an end nor a success.
         """
-        name = text.split(maxsplit=1)[0].upper() if text.strip() else ""
+        name = ""
+        if text.strip():
+            name = text.split(maxsplit=1)[0].upper()
         if name in cls.__members__:
             return cls[name]
         if name.endswith("+"):  # sacct truncated it to its column width
             matches = [state for state in cls if state.startswith(name[:-1])]
         else:
             matches = [state for state in cls if name and state.short == name]
-        return matches[0] if len(matches) == 1 else cls.UNKNOWN
+        if len(matches) == 1:
+            return matches[0]
+        return cls.UNKNOWN
 
     @property
     def is_alive(self) -> bool:
@@ -100,4 +104,6 @@ class JobState(StrEnum):
 
 def stated_reason(reason: str) -> str:
     """Return the reason for a state; empty if Slurm gives none, which it writes as ``None``."""
-    return "" if reason == "None" else reason
+    if reason == "None":
+        return ""
+    return reason

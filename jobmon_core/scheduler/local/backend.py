@@ -22,7 +22,9 @@ def _agent_launches(resources: BackendResources, request: AgentRequest) -> tuple
 
     raw_job_id = request.task.raw_job_id or request.job_id
     pid = _scheduler(resources).main_pid(request.job_id, raw_job_id)
-    return () if pid is None else agent_on_host(request, pid)
+    if pid is None:
+        return ()
+    return agent_on_host(request, pid)
 
 
 def _job_control(resources: BackendResources, _cluster: str) -> JobControl:

@@ -128,7 +128,9 @@ class LocalScheduler:
 
     def _rows_of(self, job_id: int) -> list[StatusRow]:
         folder = JobDir(self._folder / str(job_id))
-        return [] if folder.path.is_symlink() else job_status_rows(folder, ProcessId.current())
+        if folder.path.is_symlink():
+            return []
+        return job_status_rows(folder, ProcessId.current())
 
     def ask_log_templates(self, job_id: int) -> LogPaths | None:
         """Return the file name patterns of the job's logs; see `Scheduler`."""
@@ -136,7 +138,9 @@ class LocalScheduler:
             spec = JobDir(self._folder / str(job_id)).spec()
         except (OSError, StateUnreadable):
             return None
-        return None if spec is None else LogPaths(spec.stdout, spec.stderr)
+        if spec is None:
+            return None
+        return LogPaths(spec.stdout, spec.stderr)
 
     def script_of(self, job_id: int) -> str:
         """Return the script as it was submitted; see `Scheduler`."""
@@ -219,7 +223,9 @@ def _pending_row(
         return
     row = replace(shared, pending_indices=compact(pending))
     if cancelled is None:
-        waits = _WAITS if spec.after_ok else ""
+        waits = ""
+        if spec.after_ok:
+            waits = _WAITS
         yield replace(row, reason=_QUEUED if started else waits)
     else:
         end = replace(row, state=cancelled.state, reason=cancelled.reason)
@@ -240,4 +246,6 @@ def _checked(
     if task is None or task.pid is None or task.start_ticks is None:
         return None
     still_runs = start_ticks(task.pid) == task.start_ticks
-    return replace(row, reason=_SUPERVISOR_KILLED) if still_runs else None
+    if still_runs:
+        return replace(row, reason=_SUPERVISOR_KILLED)
+    return None

@@ -82,7 +82,9 @@ def command_request(root: Path, argv: Sequence[str], options: CommandOptions) ->
 
 def _log(template: str, root: Path, name: str) -> str:
     """Return a log's template; for /dev/null that of a file among the job's records."""
-    return literal(str(root)) + f"/%j/{name}" if template == _DEV_NULL else template
+    if template == _DEV_NULL:
+        return literal(str(root)) + f"/%j/{name}"
+    return template
 
 
 def _check_executable(program: str) -> None:

@@ -109,7 +109,9 @@ class ForegroundJob:
         for reader in self._readers:
             reader.close()
         records = [*self._folder.tasks(), self._folder.never_started_record()]
-        return records[0] if self._folder.ended_s() is not None else None
+        if self._folder.ended_s() is not None:
+            return records[0]
+        return None
 
     def _copy(self) -> bool:
         """Copy what is new; return whether there was anything."""

@@ -79,7 +79,9 @@ class LocalJobControl:
             and JobRef(each.id) not in others
             and submission.arguments[len(submission.arguments) - len(spec.arguments) :] == spec.arguments
         ]
-        return JobRef(min(found)) if found else NotListed()
+        if found:
+            return JobRef(min(found))
+        return NotListed()
 
     def _jobs(self) -> Iterator[tuple[JobDir, JobSpec]]:
         for each in all_job_dirs(self.folder):

@@ -150,7 +150,9 @@ class JobDir:
         owner = self.owner()
         status = ProcessStatus.EXITED if owner is None else owner.status(ProcessId.current())
         if self.ended_s() is None:  # after the look at the supervisor, which may just have ended
-            return False if status in (ProcessStatus.EXITED, ProcessStatus.REBOOTED) else None
+            if status in (ProcessStatus.EXITED, ProcessStatus.REBOOTED):
+                return False
+            return None
         tasks = self.tasks()
         is_complete = bool(tasks) and self.never_started_record() is None
         return is_complete and all(task.state == JobState.COMPLETED for task in tasks)

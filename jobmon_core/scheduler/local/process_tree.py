@@ -87,7 +87,9 @@ class SignalWaiter:
     @property
     def stopped_by(self) -> int | None:
         """The uid of the user who asked the job to end, by any signal; None if nobody did."""
-        return self.interrupted_by if self.cancelled_by is None else self.cancelled_by
+        if self.cancelled_by is None:
+            return self.interrupted_by
+        return self.cancelled_by
 
     def wait(self, seconds: float) -> None:
         """Return when a child ends, a signal arrives or time is up; store who sent that signal."""

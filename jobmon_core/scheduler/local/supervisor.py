@@ -104,7 +104,9 @@ def main(arguments: list[str]) -> int:
     readable, writable = os.pipe()
     if os.fork():
         os.close(writable)
-        return 0 if os.read(readable, 1) else 1
+        if os.read(readable, 1):
+            return 0
+        return 1
     os.close(readable)
     folder = JobDir(Path(arguments[0]))
     spec = folder.spec()
@@ -226,7 +228,9 @@ class _RunningTask:
         """Send SIGTERM to the task, and write the reason to its stderr."""
         self.terminated_for = state
         at = time.strftime("%Y-%m-%dT%H:%M:%S")
-        cause = " DUE TO TIME LIMIT" if state is JobState.TIMEOUT else ""
+        cause = ""
+        if state is JobState.TIMEOUT:
+            cause = " DUE TO TIME LIMIT"
         where = f"JOB {self.task_env.raw_job_id} ON {self.task_env.node}"
         _write_error(self.stderr, f"*** {where} CANCELLED AT {at}{cause} ***")
         self.tree.send(signal.SIGTERM)

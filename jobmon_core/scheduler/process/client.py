@@ -140,7 +140,9 @@ class ProcessGroup:
     def keys(self) -> tuple[str, ...]:
         """The task key of each process."""
         count = len(self.processes)
-        return tuple(str(index) for index in range(count)) if count > 1 and not self.is_one_job else ("",)
+        if count > 1 and not self.is_one_job:
+            return tuple(str(index) for index in range(count))
+        return ("",)
 
 
 def group_rows(group: ProcessGroup, observer: ProcessId) -> Iterator[StatusRow]:

@@ -129,7 +129,9 @@ def _process_of(thread_id: int) -> int:
 
 def _parent(pid: int) -> int:
     status = read_stat(pid)
-    return status.parent if status else 0
+    if status:
+        return status.parent
+    return 0
 
 
 def _boot_s() -> int:
@@ -152,7 +154,9 @@ def _log(descriptor: Path) -> str:
         is_file = stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - a path is a text here
     except (OSError, ValueError):
         return ""  # deleted, or e.g. ``pipe:[123]``
-    return path if is_file else ""
+    if is_file:
+        return path
+    return ""
 
 
 def runs_program(argv: Sequence[str], name: str) -> bool:
@@ -213,4 +217,6 @@ def _after_launcher(words: Sequence[str]) -> Sequence[str]:
             return ()
         if words[position].endswith(SCRIPT_SUFFIXES) or INTERPRETER.fullmatch(basename(words[position])):
             return words[position:]
-    return words[candidates[0] :] if candidates else ()
+    if candidates:
+        return words[candidates[0] :]
+    return ()

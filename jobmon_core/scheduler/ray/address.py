@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -27,21 +28,30 @@ def find_service(address: str, environment: Mapping[str, str]) -> str:
         return service_name(DEFAULT_URL)
     source = "--address" if address.strip() else named
     url = text if "://" in text else f"{_HTTP}{text}"
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # e.g. http://[::1
-        parts, is_address = None, False
-    if parts and (parts.username or parts.password or parts.query or parts.fragment):  # not shown: a secret
+    if _has_secret(url):  # it is not shown
         raise SchedulerRejected(
             f"{source} contains more than a host and a port, perhaps a password; put headers for a proxy into"
             " the variable RAY_JOB_HEADERS"
         )
-    if not is_address:
+    if not _is_address(url):
         raise SchedulerRejected(
             f"{source} is {text!r}, which is not the address of a Ray dashboard; write {_HTTP}HOST:8265"
         )
     return service_name(url)
+
+
+def _has_secret(url: str) -> bool:
+    with suppress(ValueError):  # e.g. http://[::1
+        parts = urlsplit(url)
+        return any((parts.username, parts.password, parts.query, parts.fragment))
+    return False
+
+
+def _is_address(url: str) -> bool:
+    with suppress(ValueError):  # as above, or a wrong port
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    return False
 
 
 def service_name(url: str) -> str:

@@ -91,13 +91,17 @@ class RayApi:
     def jobs(self) -> list[RayJob] | Failed:
         """Ask for all jobs of the cluster."""
         data = self.descriptions()
-        return data if isinstance(data, Failed) else parse_jobs(data) or []
+        if isinstance(data, Failed):
+            return data
+        return parse_jobs(data) or []
 
     def descriptions(self) -> list[Any] | Failed:
         """Ask for all that Ray shows of all jobs of the cluster; see `description`."""
         data = self._json("/api/jobs/", TIMEOUT_S, _LIST_BYTES)
         is_list = isinstance(data, list | Failed)
-        return data if is_list else Failed("the dashboard sent no list of jobs")
+        if is_list:
+            return data
+        return Failed("the dashboard sent no list of jobs")
 
     def job(self, name: str) -> RayJob | Failed | None:
         """Ask for one job; None if Ray answers that it has no such job."""
@@ -111,13 +115,19 @@ class RayApi:
         data = self._json(f"/api/jobs/{quote(name, safe='')}", TIMEOUT_S)
         if isinstance(data, Failed):
             is_answer = data.status == _NOT_FOUND and "does not exist" in data.why  # else perhaps of a proxy
-            return None if is_answer else data
-        return data if isinstance(data, dict) else {}
+            if is_answer:
+                return None
+            return data
+        if isinstance(data, dict):
+            return data
+        return {}
 
     def stop(self, name: str) -> Failed | None:
         """Order Ray to stop a job; None if it took the order. Its processes may live on for seconds."""
         answer = self._send("POST", f"/api/jobs/{quote(name, safe='')}/stop", TIMEOUT_S)
-        return answer if isinstance(answer, Failed) else None
+        if isinstance(answer, Failed):
+            return answer
+        return None
 
     def log_tail(self, job: RayJob, lines: int, release: tuple[int, int]) -> LogEnd | Failed:
         """Ask for the last lines of a driver's log, or for few if these are too long for one answer."""
@@ -149,7 +159,9 @@ class RayApi:
             found = data["data"]["result"]["result"]
         except (TypeError, KeyError):
             return Failed(f"the dashboard sent no list of {kind}")
-        return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+        if isinstance(found, list):
+            return [each for each in found if isinstance(each, dict)]
+        return []
 
     def has_pending_nodes(self) -> bool:
         """Whether the autoscaler is adding nodes; also if that is not known."""
@@ -163,7 +175,9 @@ class RayApi:
             return data
         text = data.get("data") if isinstance(data, dict) else None
         status = text.get("clusterStatus") if isinstance(text, dict) else None
-        return status if isinstance(status, str) else Failed("the dashboard sent no status of the cluster")
+        if isinstance(status, str):
+            return status
+        return Failed("the dashboard sent no status of the cluster")
 
     def resources(self) -> ClusterResources | Failed:
         """Ask what the cluster has and what its tasks and actors hold."""
@@ -192,7 +206,9 @@ class RayApi:
         if isinstance(data, Failed):
             return data
         name = data.get("submission_id") or data.get("job_id") if isinstance(data, dict) else None
-        return name if isinstance(name, str) else Failed("the dashboard sent no id of the job")
+        if isinstance(name, str):
+            return name
+        return Failed("the dashboard sent no id of the job")
 
     def has_package(self, name: str) -> bool:
         """Whether the cluster has a package of files."""
@@ -201,7 +217,9 @@ class RayApi:
     def upload_package(self, name: str, content: bytes, timeout_s: float) -> Failed | None:
         """Send a package of files, a zip archive; None if the cluster has it then."""
         answer = self._send("PUT", f"/api/packages/gcs/{name}", timeout_s, body=content)
-        return answer if isinstance(answer, Failed) else None
+        if isinstance(answer, Failed):
+            return answer
+        return None
 
     def _json(self, path: str, timeout_s: float, max_bytes: int = 1 << 20) -> Any | Failed:  # noqa: ANN401 - of JSON
         return self._decoded(self._send("GET", path, timeout_s, max_bytes))
@@ -235,11 +253,15 @@ class RayApi:
         answer = send(method, request, timeout_s)
         if not isinstance(answer, HttpResponse):
             return Failed(answer.why, is_sent=not isinstance(answer, NotSent))
-        return answer if answer.is_success else Failed(self._refusal(answer), answer.status)
+        if answer.is_success:
+            return answer
+        return Failed(self._refusal(answer), answer.status)
 
     def _refusal(self, answer: HttpResponse) -> str:
         if answer.status in _UNAUTHORIZED:
-            what = "no token" if answer.status == _UNAUTHORIZED[0] else "a wrong token"
+            what = "a wrong token"
+            if answer.status == _UNAUTHORIZED[0]:
+                what = "no token"
             return f"the Ray dashboard {self.service} got {what} (HTTP {answer.status}); {HINT}"
         text = " ".join(answer.body[:20_000].decode("utf-8", "replace").split())
         shown = text if len(text) <= _MAX_SHOWN else f"... {text[-_MAX_SHOWN:]}"  # of a traceback, the end
@@ -254,14 +276,18 @@ def without_marks(body: bytes) -> bytes:
 
 def _release(version: str) -> tuple[int, int]:
     parts = [int(part) if part.isdecimal() else 0 for part in version.split(".")[:2]]
-    return (parts[0], parts[1]) if len(parts) > 1 else (0, 0)
+    if len(parts) > 1:
+        return (parts[0], parts[1])
+    return (0, 0)
 
 
 def auth_headers(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the headers with the user's token, and those that the user has for a proxy."""
     headers = _proxy_headers(environment.get("RAY_JOB_HEADERS", ""))
     token = environment.get("RAY_AUTH_TOKEN", "").strip() or _token_of_file(environment)
-    return {**headers, "Authorization": f"Bearer {token}"} if token else headers
+    if token:
+        return {**headers, "Authorization": f"Bearer {token}"}
+    return headers
 
 
 def _token_of_file(environment: Mapping[str, str]) -> str:
@@ -282,4 +308,6 @@ def _proxy_headers(text: str) -> dict[str, str]:
         data = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
         return {}
-    return {str(name): str(value) for name, value in data.items()} if isinstance(data, dict) else {}
+    if isinstance(data, dict):
+        return {str(name): str(value) for name, value in data.items()}
+    return {}

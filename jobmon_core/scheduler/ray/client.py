@@ -52,14 +52,18 @@ class RayScheduler(WithoutAccounting):
             reply = Helper(self._resources.locks).run(Reply, work, _TIMEOUT_S)
         except HelperFailed as error:
             return Unreachable(f"the query of the Ray cluster {self._service} failed: {error}")
-        return Unreachable(reply.problem) if reply.problem else RawAnswer(reply.text, asked_s)
+        if reply.problem:
+            return Unreachable(reply.problem)
+        return RawAnswer(reply.text, asked_s)
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Return what the latest look showed of a job; see `Scheduler`. It sends no request."""
         status = self._status(job_id)
         if status.gone_why:
             return NotListed(status.gone_why)
-        return NotListed() if status.row is None else (status.row.as_record(),)
+        if status.row is None:
+            return NotListed()
+        return (status.row.as_record(),)
 
     def _status(self, job_id: int) -> Status:
         return JobFolder(self._root / str(job_id)).status()
@@ -74,7 +78,9 @@ def cluster_resources(_resources: BackendResources, service: str) -> ClusterReso
     from jobmon_core.scheduler.ray.api import Failed, RayApi
 
     found = RayApi(service, os.environ).resources()
-    return Unreachable(found.why) if isinstance(found, Failed) else found
+    if isinstance(found, Failed):
+        return Unreachable(found.why)
+    return found
 
 
 def processes_left(
@@ -91,4 +97,6 @@ def processes_left(
     if job is None or entry is None or not job.is_entry(entry, version.session):
         return Unreachable(f"Ray does not know the job any more ({service})")
     death = death_of(api, entry)
-    return ProcessesLeft((), "") if death.proof else Unreachable(death.doubt)
+    if death.proof:
+        return ProcessesLeft((), "")
+    return Unreachable(death.doubt)

@@ -38,19 +38,25 @@ def death_of(api: RayApi, entry: RayJob) -> Death:
     elif reading.is_lost:
         doubt = reading.reason
     code = "" if entry.exit_code is None else f", exit code {entry.exit_code}"
-    return Death(doubt=doubt) if doubt else Death(f"Ray shows {entry.status}{code}, and no process of it")
+    if doubt:
+        return Death(doubt=doubt)
+    return Death(f"Ray shows {entry.status}{code}, and no process of it")
 
 
 def _still_there(api: RayApi, entry: RayJob, *, is_lost: bool) -> str:
     """Return which process of a job may live, as a driver has connected; empty if none."""
     is_alive = driver_is_alive(api, entry)
     if is_alive or (is_alive is None and is_lost):
-        more = "its driver runs" if is_alive else "nothing shows that its driver has ended"
+        more = "nothing shows that its driver has ended"
+        if is_alive:
+            more = "its driver runs"
         return f"Ray shows {entry.status}, but {more}"
     actors = api.state("actors", job_id=entry.job_id, state="ALIVE")
     if isinstance(actors, Failed):
         return f"it is not known whether its actors live: {actors.why}"
-    return f"{count(len(actors), 'actor')} of it live: {actors[0].get('class_name')}" if actors else ""
+    if actors:
+        return f"{count(len(actors), 'actor')} of it live: {actors[0].get('class_name')}"
+    return ""
 
 
 def driver_is_alive(api: RayApi, entry: RayJob) -> bool | None:
@@ -63,7 +69,9 @@ def driver_is_alive(api: RayApi, entry: RayJob) -> bool | None:
     if isinstance(workers, Failed) or len(workers) != 1:
         return None
     is_alive = workers[0].get("is_alive")
-    return is_alive if isinstance(is_alive, bool) else None
+    if isinstance(is_alive, bool):
+        return is_alive
+    return None
 
 
 def may_start(api: RayApi, entry: RayJob) -> bool:

@@ -44,7 +44,9 @@ def demands_of(
             sid = name.removeprefix(SUPERVISOR)
             found.append(Demand("", sid, "the entrypoint", (_resources(actor.get("required_resources")),)))
     for task in tasks:
-        what = "the actor" if task.get("type") == "ACTOR_CREATION_TASK" else "the task"
+        what = "the task"
+        if task.get("type") == "ACTOR_CREATION_TASK":
+            what = "the actor"
         name = str(task.get("name") or "").removesuffix(".__init__")
         needs = _resources(task.get("required_resources"))
         found.append(Demand(str(task.get("job_id") or ""), "", f"{what} {name[:40]}", (needs,)))
@@ -71,7 +73,9 @@ def shortage(demands: Sequence[Demand], totals: Sequence[Resources]) -> str:
     if not missing or not totals:
         return ""
     asked = list(dict.fromkeys(f"{each.what} asks for {_bundles(each.bundles)}" for each in missing))
-    count = f"its {len(totals)} nodes have" if len(totals) > 1 else "its node has"
+    count = "its node has"
+    if len(totals) > 1:
+        count = f"its {len(totals)} nodes have"
     whole = {key: sum(each.get(key, 0) for each in totals) for each in totals for key in each}
     return f"{SHORT}: {listed(asked, _MAX_SHOWN, '; ')}. The cluster: {count} {_shown(whole)}"
 

@@ -70,4 +70,6 @@ class PodApi(RayApi):
         if ran.exit_code != 0 or not status.isdecimal():
             return Failed(f"in the pod {self.pod}: {ran.error_text}")
         answer = HttpResponse(int(status), {}, answered.encode())
-        return answer if answer.is_success else Failed(self._refusal(answer), answer.status)
+        if answer.is_success:
+            return answer
+        return Failed(self._refusal(answer), answer.status)

@@ -126,7 +126,9 @@ def _look(
 
 def _unlisted(folder: JobFolder, job: Registered, before: Status) -> Status:
     """Return the status of a job about which Ray has just not answered: nothing is learned."""
-    return before if before.row else replace(before, row=unseen_row(folder, job))
+    if before.row:
+        return before
+    return replace(before, row=unseen_row(folder, job))
 
 
 def _missing(
@@ -274,7 +276,9 @@ def _shortages(api: RayApi, alive: list[_Seen]) -> dict[int, str] | None:
             if name == demand.submission_id or (driver and driver == demand.driver)
         ]
         found[each.folder.job_id] = shortage(own, totals)
-    return {} if any(found.values()) and api.has_pending_nodes() else found
+    if any(found.values()) and api.has_pending_nodes():
+        return {}
+    return found
 
 
 def _with_shortage(status: Status, short: str, now_s: float) -> Status:

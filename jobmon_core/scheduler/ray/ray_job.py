@@ -70,7 +70,9 @@ class RayJob:
     @property
     def log_name(self) -> str:
         """The name of the file with the output of the driver on its node; empty if Ray keeps none."""
-        return f"job-driver-{self.submission_id}.log" if self.submission_id and self.node_id else ""
+        if self.submission_id and self.node_id:
+            return f"job-driver-{self.submission_id}.log"
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,9 @@ def parse_job(data: object) -> RayJob | None:
         node_ip=_text(driver, "node_ip_address"),
         token=_text(metadata, SUBMISSION_KEY) if isinstance(metadata, dict) else "",
     )
-    return job if job.name else None
+    if job.name:
+        return job
+    return None
 
 
 def read_job(job: RayJob) -> Reading:
@@ -158,7 +162,9 @@ def _old_error_type(message: str) -> str:
 
 def _text(data: dict[str, Any], key: str) -> str:
     value = data.get(key)
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return ""
 
 
 def _whole(value: object, limit: int) -> int | None:
@@ -169,4 +175,6 @@ def _whole(value: object, limit: int) -> int | None:
 
 def _seconds(value: object) -> int | None:
     number = _whole(value, _MAX_TIME_MS)
-    return None if number is None or number <= 0 else number // 1000
+    if number is None or number <= 0:
+        return None
+    return number // 1000

@@ -83,7 +83,9 @@ class RayRemoteJobs:
     def _unknown(self, name: str, found: Found) -> str:
         alive = [job.name for job in found.jobs if not job.has_ended]
         shown = ", ".join(alive[:_MAX_NAMED]) + (" ..." if len(alive) > _MAX_NAMED else "")
-        running = f"it runs {shown}" if alive else "it runs none"
+        running = "it runs none"
+        if alive:
+            running = f"it runs {shown}"
         return (
             f"the Ray cluster {self._service} has no job {name}; {running}; "
             f"`ray job list --address {url_of(self._service)}` lists all"

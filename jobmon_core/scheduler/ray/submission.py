@@ -184,7 +184,9 @@ def submit_through(
     known, registered = api.job(str(description["submission_id"])), folder.registered() if folder else None
     if isinstance(known, RayJob):
         is_ours = registered is not None and known.token == registered.token != ""
-        return Submitted(Fate.ACCEPTED) if is_ours else Submitted(Fate.REFUSED, _TAKEN)
+        if is_ours:
+            return Submitted(Fate.ACCEPTED)
+        return Submitted(Fate.REFUSED, _TAKEN)
     environment = description.get("runtime_env")
     working_dir = environment.get(_WORKING_DIR) if isinstance(environment, dict) else None
     if isinstance(environment, dict) and isinstance(working_dir, str) and is_folder_here(working_dir):

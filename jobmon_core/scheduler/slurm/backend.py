@@ -51,7 +51,9 @@ def _scheduler(_resources: BackendResources, cluster: str) -> Scheduler:
 
 
 def _cancel_command(job: str, _name: str, cluster: str) -> str:
-    return f"scancel -M {quote(cluster)} {job}" if cluster else f"scancel {job}"
+    if cluster:
+        return f"scancel -M {quote(cluster)} {job}"
+    return f"scancel {job}"
 
 
 def _controller_id(environment: Mapping[str, str]) -> str:

@@ -70,7 +70,9 @@ class SlurmScheduler:
         if isinstance(answer, Unreachable):
             return answer
         defect = squeue.defect_of(answer.stdout)
-        return Unreachable(f"squeue: {defect}") if defect else RawAnswer(answer.stdout, asked_s)
+        if defect:
+            return Unreachable(f"squeue: {defect}")
+        return RawAnswer(answer.stdout, asked_s)
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
         """Parse the rows of these jobs; see `Scheduler`."""
@@ -86,7 +88,9 @@ class SlurmScheduler:
             return ran
         records = scontrol.read_records(ran.stdout)
         defect = scontrol.defect_of(ran.stdout, records)
-        return Unreachable(f"scontrol: {defect}") if defect else records
+        if defect:
+            return Unreachable(f"scontrol: {defect}")
+        return records
 
     def ask_log_templates(self, job_id: int) -> LogPaths | None:
         """Query the patterns of a job's log files, as given to sbatch; see `Scheduler`."""
@@ -133,7 +137,9 @@ class SlurmScheduler:
 
         argv = commands.sessions(str(os.getuid()), self._cluster)
         answer = _checked(self._runner.capture(argv, min(self._timeout_s, _SEARCH_TIMEOUT_S)))
-        return answer if isinstance(answer, Unreachable) else read_sessions(answer.stdout)
+        if isinstance(answer, Unreachable):
+            return answer
+        return read_sessions(answer.stdout)
 
     def _supported_fields(self, fields: tuple[str, ...]) -> tuple[str, ...]:
         """Return those of the fields that this sacct supports; if it does not list any, all of them."""
@@ -158,12 +164,16 @@ class SlurmScheduler:
         if not any(row.exit_code and not row.exit_code_exact for row in rows):
             return rows
         is_exact = self._sacct_version() >= commands.EXACT_CODES_SINCE
-        return tuple(replace(row, exit_code_exact=True) for row in rows) if is_exact else rows
+        if is_exact:
+            return tuple(replace(row, exit_code_exact=True) for row in rows)
+        return rows
 
     def script_of(self, job_id: int) -> str:
         """Query the batch script; see `Scheduler`."""
         answer = self._ask(commands.script(job_id, self._cluster))
-        return "" if isinstance(answer, Unreachable) else answer.stdout
+        if isinstance(answer, Unreachable):
+            return ""
+        return answer.stdout
 
     def cluster_name(self) -> str:
         """Query the cluster's name from slurmctld; see `Scheduler`."""
@@ -171,7 +181,9 @@ class SlurmScheduler:
             return self._cluster
         answer = self._ask(commands.configuration())
         match = None if isinstance(answer, Unreachable) else _CLUSTER_NAME.search(answer.stdout)
-        return match[1] if match else ""
+        if match:
+            return match[1]
+        return ""
 
     def _run(self, argv: Sequence[str], within_s: float = NO_HURRY_S) -> Result:
         return self._runner.capture(argv, min(self._timeout_s, within_s))

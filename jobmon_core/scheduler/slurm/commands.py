@@ -173,7 +173,9 @@ def supported_accounting_fields() -> list[str]:
 
 def cluster_args(cluster: str) -> list[str]:
     """Return the options that select a cluster; ``--local`` saves a query about federations."""
-    return ["-M", cluster] if cluster else ["--local"]
+    if cluster:
+        return ["-M", cluster]
+    return ["--local"]
 
 
 def _columns(fields: Sequence[str]) -> str:

@@ -90,7 +90,9 @@ class SubmissionFinder:
             result = search(lambda: self.list_sessions(cluster), choose, self.deps.sleep, self.deps.clock)
         except (CommandBusy, StorageFailed) as error:
             return f"jobmon could not search for it: {error}"
-        return f"Slurm is not responding ({result.why})" if isinstance(result, Unreachable) else result
+        if isinstance(result, Unreachable):
+            return f"Slurm is not responding ({result.why})"
+        return result
 
 
 def _after_failure(result: JobRef | NotListed | str) -> tuple[JobRef | None, str]:
@@ -137,8 +139,12 @@ def named_cluster(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
 def _value_at(arguments: Sequence[str], position: int) -> str:
     argument = arguments[position]
     if argument in _CLUSTER_OPTIONS:
-        return arguments[position + 1] if position + 1 < len(arguments) else ""
+        if position + 1 < len(arguments):
+            return arguments[position + 1]
+        return ""
     name, equals, value = argument.partition("=")
     if equals and name in _CLUSTER_OPTIONS:
         return value
-    return argument[2:] if argument.startswith("-M") else ""
+    if argument.startswith("-M"):
+        return argument[2:]
+    return ""

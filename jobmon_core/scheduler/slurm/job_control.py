@@ -52,7 +52,9 @@ class SlurmJobControl:
         """See `JobControl`; the name comes last, because it may contain any character."""
         listing = ["squeue", *commands.cluster_args(self.cluster), "-u", user, "-a", "-h", "-o", "%i|%j"]
         answer = self.runner.capture(listing, _TIMEOUT_S)
-        return _queued(answer.stdout) if succeeded(answer) else Unreachable(answer.error_text)
+        if succeeded(answer):
+            return _queued(answer.stdout)
+        return Unreachable(answer.error_text)
 
     def find_submission(
         self, submission: CutOffSubmission, others: Collection[JobRef], now_s: float
@@ -77,7 +79,9 @@ class SlurmJobControl:
         """Return for how long slurmctld lists ended jobs (seconds); None if that is not known."""
         answer = self.runner.capture(commands.configuration(), _TIMEOUT_S)
         match = _MIN_JOB_AGE.search(answer.stdout) if succeeded(answer) else None
-        return float(match[1]) if match else None
+        if match:
+            return float(match[1])
+        return None
 
     def _change(self, refs: Sequence[JobRef], command: Callable[[list[str]], list[str]]) -> str:
         """Run a command on jobs; return its error text without what is said about ended jobs."""
@@ -91,7 +95,9 @@ class SlurmJobControl:
         return "; ".join(errors)
 
     def _where(self) -> list[str]:
-        return ["-M", self.cluster] if self.cluster else []
+        if self.cluster:
+            return ["-M", self.cluster]
+        return []
 
 
 def _queued(text: str) -> tuple[QueuedJob, ...]:

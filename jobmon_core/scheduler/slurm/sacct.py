@@ -165,7 +165,9 @@ def _is_stub(main: Fields) -> bool:
 
 def _text(row: Fields, name: str) -> str:
     value = row.get(name, "")
-    return "" if value in _NONE else value
+    if value in _NONE:
+        return ""
+    return value
 
 
 def _usage(run: _Run) -> Usage:
@@ -183,13 +185,10 @@ def _usage(run: _Run) -> Usage:
     step_times = [seconds for step, seconds in times.items() if step.isdigit()]
     allocated = values.tres(run.main.get("AllocTRES", ""))
     gpus = values.number(allocated.get("gres/gpu", "")) or None
-    job_cpu_s = values.duration_s(run.main.get("TotalCPU", ""))
-    if job_cpu_s is not None:
-        job_cpu_s = max(0.0, job_cpu_s - sum(_cpu_s(step) or 0.0 for step in run.agent_steps))
     return Usage(
         max_rss_bytes=max(peaks, default=None),
         requested_bytes=values.requested_bytes(run.main, "AllocTRES", "ReqTRES"),
-        cpu_s=max(sum(times.values()), job_cpu_s or 0.0) if times else job_cpu_s,
+        cpu_s=_job_cpu_s(run, sum(times.values()) if times else None),
         step_cpu_s=sum(step_times) if step_times else None,
         cpus=values.number(run.main.get("AllocCPUS", "")) or None,
         run_s=values.number(run.main.get("ElapsedRaw", "")),
@@ -197,6 +196,15 @@ def _usage(run: _Run) -> Usage:
         gpus=gpus,
         gpu=gpu_usage_of_comment(run.main.get("AdminComment", "")) or _gpu_usage(run, gpus),
     )
+
+
+def _job_cpu_s(run: _Run, of_steps: float | None) -> float | None:
+    """Return the CPU time of a job without its agents: its own figure, or the sum of its steps if higher."""
+    total = values.duration_s(run.main.get("TotalCPU", ""))
+    if total is None:
+        return of_steps
+    own = max(0.0, total - sum(_cpu_s(step) or 0.0 for step in run.agent_steps))
+    return max(own, of_steps or 0.0)
 
 
 def _gpu_usage(run: _Run, gpus: int | None) -> GpuUsage | None:

@@ -77,7 +77,9 @@ def certain_job(
     """
     text = _read(lines)
     if text.by_sentence:
-        return text.by_sentence[0] if len(text.by_sentence) == 1 else None
+        if len(text.by_sentence) == 1:
+            return text.by_sentence[0]
+        return None
     is_parsable = any(word.startswith("--pars") for word in arguments)
     is_alone = text.line_count == 1 and (is_parsable or exit_code is not None)
     if len(text.by_number) == 1 and (is_alone or (is_parsable and exit_code == 0)):
@@ -93,7 +95,9 @@ def submitted_without_id(exit_code: int, stdout: str, stderr: str, arguments: Se
     """
     if _TEST_ONLY.search(stderr):
         return False
-    return not (stdout and _prints_only(arguments)) if exit_code == 0 else not (stdout or stderr)
+    if exit_code == 0:
+        return not (stdout and _prints_only(arguments))
+    return not (stdout or stderr)
 
 
 def _prints_only(arguments: Sequence[str]) -> bool:

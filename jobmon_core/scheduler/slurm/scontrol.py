@@ -56,7 +56,9 @@ def defect_of(text: str, records: tuple[Record, ...]) -> str:
     """
     if not records:
         return f"unintelligible output: {text[:80]!r:.120}"
-    return "" if text.endswith(_END) else "truncated output"
+    if text.endswith(_END):
+        return ""
+    return "truncated output"
 
 
 def _split(text: str, matches: Sequence[re.Match[str]]) -> Iterator[tuple[re.Match[str], str]]:
@@ -141,17 +143,23 @@ def _fields(text: str) -> dict[str, str]:
 
 def _line_at(text: str, start: int) -> str:
     """Return the value of the line that starts at this newline; empty if there is none (-1)."""
-    return "" if start < 0 else _until_line_end(text[start:].partition("=")[2])
+    if start < 0:
+        return ""
+    return _until_line_end(text[start:].partition("=")[2])
 
 
 def _until_line_end(text: str) -> str:
     end = _LINE_END.search(text)
-    return text[: end.start()] if end else text
+    if end:
+        return text[: end.start()]
+    return text
 
 
 def _text(fields: dict[str, str], key: str) -> str:
     value = fields.get(key, "")
-    return "" if value in _NONE else value
+    if value in _NONE:
+        return ""
+    return value
 
 
 def _time(fields: dict[str, str], key: str) -> int | None:

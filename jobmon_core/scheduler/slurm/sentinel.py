@@ -83,4 +83,6 @@ def _options_of(runner: Runner, job: Submitted) -> list[str]:
 
 
 def _cluster_args(job: Submitted) -> list[str]:
-    return ["-M", job.cluster] if job.cluster else []
+    if job.cluster:
+        return ["-M", job.cluster]
+    return []

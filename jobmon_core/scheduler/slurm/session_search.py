@@ -109,7 +109,9 @@ def newest_job(
         key=lambda it: (_short(it.host) == _short(origin.host), it.submit_s, it.ref.job_id),
         default=None,
     )
-    return best.ref if best else None
+    if best:
+        return best.ref
+    return None
 
 
 def _short(host: str) -> str:

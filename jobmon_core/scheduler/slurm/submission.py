@@ -82,7 +82,9 @@ def _bare(line: str) -> str:
 def version(runner: Runner) -> Version | None:
     """Return the version of this host's sbatch; None if there is none."""
     answer = runner.capture(commands.program_version("sbatch"), _VERSION_TIMEOUT_S)
-    return values.version(answer.stdout) if isinstance(answer, Ran) else None
+    if isinstance(answer, Ran):
+        return values.version(answer.stdout)
+    return None
 
 
 def partition_of(runner: Runner, names: str, cluster: str) -> Partition | None:
@@ -90,7 +92,9 @@ def partition_of(runner: Runner, names: str, cluster: str) -> Partition | None:
     answer = runner.capture(
         ["scontrol", *commands.cluster_args(cluster), "-o", "show", "partition"], _TIMEOUT_S
     )
-    return read_partition(answer.stdout, names) if succeeded(answer) else None
+    if succeeded(answer):
+        return read_partition(answer.stdout, names)
+    return None
 
 
 def read_partition(text: str, names: str) -> Partition | None:
@@ -109,7 +113,9 @@ def read_partition(text: str, names: str) -> Partition | None:
 
 
 def _widest(limits: Sequence[int | None]) -> int | None:
-    return None if None in limits else max(each for each in limits if each is not None)
+    if None in limits:
+        return None
+    return max(each for each in limits if each is not None)
 
 
 _SHORT_JOB_TIMEOUT_S = 30.0
@@ -160,7 +166,9 @@ def short_job_state(runner: Runner, job: Submitted) -> ShortJobState | None:
         ["squeue", *cluster, "-h", "-t", "all", "-j", str(job.ref), "-o", "%T|%r"], _SHORT_JOB_TIMEOUT_S
     )
     if not succeeded(answer):
-        return ShortJobState("", "", is_over=True) if _UNKNOWN_JOB in answer.error_text else None
+        if _UNKNOWN_JOB in answer.error_text:
+            return ShortJobState("", "", is_over=True)
+        return None
     if not answer.stdout.strip():  # it ended so long ago that Slurm does not list it any more
         return ShortJobState("", "", is_over=True)
     name, _, reason = answer.stdout.splitlines()[0].partition("|")

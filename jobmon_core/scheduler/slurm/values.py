@@ -34,7 +34,9 @@ _FACTORS = {suffix: 1024**power for power, suffix in enumerate(("", "K", "M", "G
 
 def number(text: str) -> int | None:
     """Parse a plain non-negative number; ``N/A``, ``(null)`` and the like are None."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
+    if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS:
+        return int(text)
+    return None
 
 
 def unix_time(text: str) -> int | None:
@@ -64,13 +66,17 @@ def limit_of_minutes_s(text: str) -> int | None:
 
 
 def _limited(length_s: int | None) -> int | None:
-    return None if length_s == _UNLIMITED_S else length_s
+    if length_s == _UNLIMITED_S:
+        return None
+    return length_s
 
 
 def size_bytes(text: str) -> int | None:
     """Parse a size such as ``800M``, ``1.50G`` or ``98472K``; Slurm counts in powers of 1024."""
     match = _SIZE.fullmatch(text)
-    return int(float(match[1]) * _FACTORS[match[2]]) if match else None
+    if match:
+        return int(float(match[1]) * _FACTORS[match[2]])
+    return None
 
 
 def requested_bytes(fields: Mapping[str, str], *names: str) -> int | None:
@@ -88,13 +94,17 @@ def tres(text: str) -> dict[str, str]:
 def exit_pair(text: str) -> tuple[int | None, int | None]:
     """Parse ``code:signal``; a signal of 0 is no signal."""
     match = _PAIR.fullmatch(text)
-    return (int(match[1]), int(match[2]) or None) if match else (None, None)
+    if match:
+        return (int(match[1]), int(match[2]) or None)
+    return (None, None)
 
 
 def version(text: str) -> Version | None:
     """Parse the version that a command prints, e.g. (25, 11) of ``slurm 25.11.7``."""
     match = _VERSION.search(text)
-    return (int(match[1]), int(match[2])) if match else None
+    if match:
+        return (int(match[1]), int(match[2]))
+    return None
 
 
 def listed_id(text: str) -> tuple[JobRef, IndexSet | None] | None:
@@ -106,7 +116,9 @@ def listed_id(text: str) -> tuple[JobRef, IndexSet | None] | None:
     except ValueError:
         return None
     is_too_large = pending is not None and max(len(pending), _last(pending) + 1) > _MAX_ARRAY_SIZE
-    return None if is_too_large else (ref, pending)
+    if is_too_large:
+        return None
+    return (ref, pending)
 
 
 def _last(indices: IndexSet) -> int:

@@ -146,7 +146,9 @@ def _signal(text: str) -> int | None:
     """Read a signal as tmux prints it: a number, or since 3.4 a name such as ``kill``."""
     if text.isdecimal():
         return int(text) or None
-    return int(signal.Signals[f"SIG{text.upper().removeprefix('SIG')}"]) if text else None
+    if text:
+        return int(signal.Signals[f"SIG{text.upper().removeprefix('SIG')}"])
+    return None
 
 
 def _marker(found: Answer, rest: str) -> None:
@@ -270,42 +272,45 @@ _PLAIN = (
 _DETAILS = ("argv", "cwd", "fd1", "fd2")
 
 
+def _number(lines: Mapping[str, Sequence[str]], *names: str) -> int | None:
+    texts = [lines[name][0].split()[0] for name in names if lines.get(name) and lines[name][0]]
+    return next((int(text) for text in texts if text.isdecimal()), None)
+
+
 def _usage(lines: Mapping[str, Sequence[str]]) -> HostUsage:
     """Return what is used of the host: memory of the cgroup if that has a limit, else of the host."""
-
-    def number(*names: str) -> int | None:
-        texts = [lines[name][0].split()[0] for name in names if lines.get(name) and lines[name][0]]
-        return next((int(text) for text in texts if text.isdecimal()), None)
-
-    limit = number("memory.max", "memory.limit_in_bytes")
-    used = number("memory.current", "memory.usage_in_bytes")
-    total, available = number("MemTotal:"), number("MemAvailable:")
+    limit = _number(lines, "memory.max", "memory.limit_in_bytes")
+    used = _number(lines, "memory.current", "memory.usage_in_bytes")
     is_limited = limit is not None and limit < _NO_LIMIT and used is not None
     if not is_limited:
         limit = used = None
+        total, available = _number(lines, "MemTotal:"), _number(lines, "MemAvailable:")
         if total is not None and available is not None:
             limit, used = total * _KIB, (total - available) * _KIB
-    blocks, inodes = _df(lines.get("df", [])), _df(lines.get("dfi", []))
+    size, disk_used = _df(lines.get("df", []), _KIB)
+    inodes, inodes_used = _df(lines.get("dfi", []), 1)
     return HostUsage(
         memory_used=used,
         memory_limit=limit,
         is_limited=is_limited,
-        oom_kills=number("oom_kill"),
-        disk_used=None if blocks is None else blocks[1] * _KIB,
-        disk_size=None if blocks is None else blocks[0] * _KIB,
-        inodes_used=inodes[1] if inodes else None,
-        inodes=inodes[0] if inodes else None,
+        oom_kills=_number(lines, "oom_kill"),
+        disk_used=disk_used,
+        disk_size=size,
+        inodes_used=inodes_used,
+        inodes=inodes,
         gpus=tuple(gpu for line in lines.get("gpu", []) if (gpu := _gpu(line))),
     )
 
 
-def _df(lines: Sequence[str]) -> tuple[int, int] | None:
-    """Return size and use of the last line of ``df -P``, in its unit; None if unknown or the size is 0."""
+def _df(lines: Sequence[str], unit: int) -> tuple[int, int] | tuple[None, None]:
+    """Return size and use of the last line of ``df -P``; None if unknown or the size is 0."""
     fields = lines[-1].split(None, _DF_FIELDS - 1) if lines else []
     if len(fields) < _DF_FIELDS or not (fields[_SIZE].isdecimal() and fields[_USED].isdecimal()):
-        return None
+        return None, None
     size, used = int(fields[_SIZE]), int(fields[_USED])
-    return (size, used) if size else None  # some file systems count no inodes
+    if size == 0:  # some file systems count no inodes
+        return None, None
+    return size * unit, used * unit
 
 
 def _gpu(line: str) -> SeenGpu | None:

@@ -111,13 +111,11 @@ class SshScheduler(WithoutAccounting):
         rows: list[StatusRow] = []
         followed, elsewhere = [], []
         for number, (folder, job) in jobs.items():
+            known, finding = (job, job.end) if job.end else apply_look(number, job, look, now_s)
+            if known != job:
+                folder.save(known)
             if job.end is None:
-                known, finding = apply_look(number, job, look, now_s)
-                if known != job:
-                    folder.save(known)
                 followed.append(known)
-            else:
-                known, finding = job, job.end
             if row := status_row(number, folder, known, finding):
                 rows.append(row)
             if isinstance(finding, Status) and finding.is_elsewhere:
@@ -125,11 +123,14 @@ class SshScheduler(WithoutAccounting):
         if rows and len(elsewhere) == len(rows):
             raise _NoAnswer(elsewhere[0].reason)
         if look.boot_id:
-            boots = {job.process.boot_id if job.process else job.boot_id for job in followed}
-            answered_s = {**look.answered_s, look.boot_id: now_s}
-            needed = {each: answered_s[each] for each in boots & set(answered_s)}
-            records.save_boots(self._host, Boots(needed))
+            self._save_boots(records, followed, {**look.answered_s, look.boot_id: now_s})
         return rows
+
+    def _save_boots(
+        self, records: HostRecords, followed: list[HostJob], answered_s: dict[str, float]
+    ) -> None:
+        boots = {job.process.boot_id if job.process else job.boot_id for job in followed}
+        records.save_boots(self._host, Boots({each: answered_s[each] for each in boots & set(answered_s)}))
 
     def _look(self, records: HostRecords, jobs: _Entries, removable: _Entries) -> Look:
         """Look at these jobs, and copy their logs; raise `_NoAnswer` if the host does not answer.
@@ -205,7 +206,9 @@ def status_row(
     number: int, folder: JobFolder, job: HostJob, finding: Status | JobEnd | Gone
 ) -> StatusRow | None:
     """Return the row of a job; None if it is gone and nothing shows how it ended."""
-    copy = str(folder.log(job)) if job.target.log else ""
+    copy = ""
+    if job.target.log:
+        copy = str(folder.log(job))
     row = StatusRow(
         job_id=number,
         state="",
@@ -241,7 +244,9 @@ def copy_position(folder: JobFolder, copy: Path) -> CopyPosition:
     """Return how far a log was copied; if that cannot be read, its beginning, so that it is copied again."""
     with suppress(OSError, StateUnreadable):
         state = folder.copy_state()
-        return CopyPosition(state.inode, state.base + _size(copy)) if state.inode else CopyPosition()
+        if state.inode:
+            return CopyPosition(state.inode, state.base + _size(copy))
+        return CopyPosition()
     return CopyPosition()
 
 
@@ -252,32 +257,36 @@ def add_to_copy(folder: JobFolder, copy: Path, seen: SeenLog) -> None:
         OSError, StorageFailed: the copy cannot be written.
     """
     known = copy_position(folder, copy)
-    end = seen.from_bytes + len(seen.data)
-    data, note = seen.data, ""
-    if known.inode != seen.file.inode or seen.file.size_bytes < known.next_byte:
-        if seen.from_bytes and known.inode == seen.file.inode:
-            return  # another monitor has copied more, or the log was truncated: wait until it is longer
-        note = "the log was replaced here" if known.inode else ""
-        if seen.from_bytes:
-            note = f"the first {seen.from_bytes} bytes of the log are left out"
-    elif seen.from_bytes > known.next_byte:
-        note = f"{seen.from_bytes - known.next_byte} bytes of the log are left out here"
-    else:
-        data = data[known.next_byte - seen.from_bytes :]  # another monitor may have copied some of it
-    if not data and not note and known.inode:
+    new = _new_part(known, seen)
+    if new is None or (new == ("", b"") and known.inode):
         return
+    note, data = new
     if _size(copy) > MAX_COPY_BYTES:
         os.replace(copy, f"{copy}.1")  # noqa: PTH105 - one call that names both
-    text = f"[jobmon: {note}]\n".encode() if note else b""
     with open(open_private(copy, os.O_WRONLY | os.O_APPEND), "ab") as file:
-        if text and _size(copy) and not _ends_line(copy):
-            text = b"\n" + text
-        file.write(text + data)
-    state = CopyState(seen.file.inode, end - _size(copy))
+        if note and _size(copy) and not _ends_line(copy):
+            file.write(b"\n")
+        if note:
+            file.write(f"[jobmon: {note}]\n".encode())
+        file.write(data)
+    state = CopyState(seen.file.inode, seen.from_bytes + len(seen.data) - _size(copy))
     with suppress(StateUnreadable):
         if state == folder.copy_state():
             return
     folder.save_copy_state(state)
+
+
+def _new_part(known: CopyPosition, seen: SeenLog) -> tuple[str, bytes] | None:
+    """Return what is left out before the new bytes, and these; None: wait until the log is longer."""
+    if known.inode != seen.file.inode or seen.file.size_bytes < known.next_byte:
+        if seen.from_bytes and known.inode == seen.file.inode:
+            return None  # another monitor has copied more, or the log was truncated
+        if seen.from_bytes:
+            return f"the first {seen.from_bytes} bytes of the log are left out", seen.data
+        return "the log was replaced here" if known.inode else "", seen.data
+    if seen.from_bytes > known.next_byte:
+        return f"{seen.from_bytes - known.next_byte} bytes of the log are left out here", seen.data
+    return "", seen.data[known.next_byte - seen.from_bytes :]  # another monitor may have copied some of it
 
 
 def _size(path: Path) -> int:

@@ -122,7 +122,11 @@ def _why(stderr: str) -> str:
     """Return the error of ssh in one line, without the frame of its warning about a changed key."""
     lines = [line.strip() for line in stderr.splitlines() if not _NOISE.fullmatch(line)]
     if _CHANGED_KEY in stderr:
-        last = lines[-1] if lines else ""
+        last = ""
+        if lines:
+            last = lines[-1]
         return f"ssh: the key of the host has changed, so ssh refuses to connect: {last}"[:_MAX_WHY]
     text = "; ".join(dict.fromkeys(line.removeprefix("ssh: ") for line in lines))
-    return f"ssh: {text}"[:_MAX_WHY] if text else ""
+    if text:
+        return f"ssh: {text}"[:_MAX_WHY]
+    return ""

@@ -150,7 +150,9 @@ def ask_host(runner: Runner, host: Host, text: str) -> Answer:
 
 def remote_job(folder: JobFolder, job: HostJob) -> RemoteJob:
     """Return a recorded job in the form that the use cases take."""
-    copy = str(folder.log(job)) if job.target.log else ""
+    copy = ""
+    if job.target.log:
+        copy = str(folder.log(job))
     return RemoteJob(
         ref=JobRef(folder.number),
         cluster=job.host,
@@ -212,7 +214,9 @@ def _of_tmux(target: Target, answer: Answer, host: str) -> _Found:
     panes = [pane for pane in answer.look.panes if target.is_pane(pane.session, pane.window, pane.index)]
     if not panes:
         known = ", ".join(dict.fromkeys(pane.session for pane in answer.look.panes))
-        have = f"the sessions are {known}" if known else "no session of yours runs there"
+        have = "no session of yours runs there"
+        if known:
+            have = f"the sessions are {known}"
         raise UnknownJob(f"{host} has no session or pane {target.tmux!r} of tmux: {have}")
     found = [(pane, each) for pane in panes if (each := _of_pane(pane, answer))]
     if not found:
@@ -230,7 +234,9 @@ def _of_pane(pane: Pane, answer: Answer) -> _Found | None:
     leader = own.foreground_group
     if leader > 1 and leader != own.group and answer.look.processes.get(leader):
         return _Found(leader)
-    return None if _is_idle_shell(answer.details.get(pane.pid)) else _Found(pane.pid, pane.id)
+    if _is_idle_shell(answer.details.get(pane.pid)):
+        return None
+    return _Found(pane.pid, pane.id)
 
 
 def _is_idle_shell(details: ProcessDetails | None) -> bool:

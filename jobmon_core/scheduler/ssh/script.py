@@ -165,7 +165,9 @@ def path(text: str) -> str:
     if text.startswith("/"):
         return shlex.quote(text)
     rest = text[2:] if text.startswith("~/") else "" if text == "~" else text
-    return f'"$HOME"/{shlex.quote(rest)}' if rest else '"$HOME"'
+    if rest:
+        return f'"$HOME"/{shlex.quote(rest)}'
+    return '"$HOME"'
 
 
 def look(lines: Iterable[str], data: str) -> str:

@@ -23,7 +23,9 @@ def latest_sample(resources: BackendResources, host: str, number: int) -> Sample
         usage, job = records.usage(host), records.of(number).load()
     except (OSError, StateUnreadable):
         return None
-    return sample_of(usage, job) if usage.at_s else None
+    if usage.at_s:
+        return sample_of(usage, job)
+    return None
 
 
 def latest_files(resources: BackendResources, number: int) -> tuple[Listing, ...]:
@@ -40,7 +42,9 @@ def latest_markers(resources: BackendResources, number: int) -> dict[str, bool]:
         job = HostRecords(resources.folder()).of(number).load()
     except (OSError, StateUnreadable):
         return {}
-    return {f"marker {job.target.marker} on {job.host}": job.has_marker} if job.target.marker else {}
+    if job.target.marker:
+        return {f"marker {job.target.marker} on {job.host}": job.has_marker}
+    return {}
 
 
 def sample_of(usage: HostUsage, job: HostJob) -> Sample:

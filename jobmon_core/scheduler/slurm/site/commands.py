@@ -29,7 +29,9 @@ PLACE_COLUMNS = PLACE_FORMAT.count("|") + 1
 
 def fields_of(version: Version) -> tuple[str, ...]:
     """Return the fields of a job to query from a squeue of this version."""
-    absent = "Exclusive" if version < _EXCLUSIVE_SINCE else "OverSubscribe"
+    absent = "OverSubscribe"
+    if version < _EXCLUSIVE_SINCE:
+        absent = "Exclusive"
     return tuple(name for name in JOB_FIELDS if name != absent)
 
 

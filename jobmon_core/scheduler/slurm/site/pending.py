@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.before.pending.model import Dependency, Limit, Node, Partition, PendingJob
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.system.runner import Runner
+    from jobmon_core.system.runner import Result, Runner
 
 _TIMEOUT_S = 30.0  # of each query; the user waits
 _UNKNOWN_JOB = "Invalid job id specified"
@@ -42,18 +42,9 @@ def ask_pending(runner: Runner, ref: JobRef, cluster: str) -> PendingFacts | Not
     said = runner.capture(program_version("squeue"), _TIMEOUT_S)
     version = values.version(said.stdout) if isinstance(said, Ran) else None
     fields = commands.fields_of(version or OLDEST_VERSION)
-    answer = runner.capture(commands.job(str(ref), cluster, fields), _TIMEOUT_S)
-    if isinstance(answer, Ran) and answer.exit_code and _UNKNOWN_JOB in answer.stderr:
-        return NotListed()
-    if not isinstance(answer, Ran) or answer.exit_code:
-        return Unreachable(answer.error_text)
-    jobs = read_jobs(answer.stdout, fields)
-    if not jobs:
-        return (
-            Unreachable(f"squeue: unintelligible output: {answer.stdout[:80]!r:.120}")
-            if answer.stdout
-            else NotListed()
-        )
+    jobs = _jobs_of(runner.capture(commands.job(str(ref), cluster, fields), _TIMEOUT_S), fields)
+    if not isinstance(jobs, tuple):
+        return jobs
     pending = [job for job in jobs if job.state.phase is Phase.WAITING]
     if not pending:
         return PendingFacts(next((job for job in jobs if job.state.is_alive), jobs[0]))
@@ -66,6 +57,20 @@ def ask_pending(runner: Runner, ref: JobRef, cluster: str) -> PendingFacts | Not
         running=sum(job.state.phase is Phase.ACTIVE for job in jobs),
     )
     return _Site(runner, cluster, fields).complete(facts)
+
+
+def _jobs_of(answer: Result, fields: Sequence[str]) -> tuple[PendingJob, ...] | NotListed | Unreachable:
+    if not isinstance(answer, Ran):
+        return Unreachable(answer.error_text)
+    if answer.exit_code and _UNKNOWN_JOB in answer.stderr:
+        return NotListed()
+    if answer.exit_code:
+        return Unreachable(answer.error_text)
+    if jobs := read_jobs(answer.stdout, fields):
+        return jobs
+    if answer.stdout:
+        return Unreachable(f"squeue: unintelligible output: {answer.stdout[:80]!r:.120}")
+    return NotListed()
 
 
 class _Site:
@@ -133,15 +138,21 @@ class _Site:
         if not dependency.job:
             return dependency
         answer = self._runner.capture(commands.job(dependency.job, self._cluster, self._fields), _TIMEOUT_S)
-        text = answer.stdout if isinstance(answer, Ran) and answer.exit_code == 0 else ""
+        text = ""
+        if isinstance(answer, Ran) and answer.exit_code == 0:
+            text = answer.stdout
         jobs = read_jobs(text, self._fields)
         if jobs:
             alive = next((job for job in jobs if job.state.is_alive), jobs[0])
             return replace(dependency, job_name=alive.name, job_state=alive.raw_state)
         ended = self._runner.capture(commands.final_state(dependency.job, self._cluster), _TIMEOUT_S)
-        row = ended.stdout.partition("\n")[0] if isinstance(ended, Ran) and ended.exit_code == 0 else ""
+        row = ""
+        if isinstance(ended, Ran) and ended.exit_code == 0:
+            row = ended.stdout.partition("\n")[0]
         state, _, name = row.partition(SEP)
-        known = state if JobState.from_slurm(state) is not JobState.UNKNOWN else ""
+        known = ""
+        if JobState.from_slurm(state) is not JobState.UNKNOWN:
+            known = state
         return replace(dependency, job_name=name, job_state=known)
 
     def licenses(self, facts: PendingFacts) -> PendingFacts:

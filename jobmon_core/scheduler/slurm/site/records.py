@@ -154,10 +154,14 @@ def records(text: str, first_key: str) -> Iterator[str]:
 def value(record: str, key: str) -> str:
     """Return the first value of a key, up to a blank; empty if it is missing or means "none"."""
     match = re.search(rf"(?<!\S){re.escape(key)}=(\S*)", record)
-    return "" if match is None or match[1] in _NONE else match[1]
+    if match is None or match[1] in _NONE:
+        return ""
+    return match[1]
 
 
 def value_list(record: str, key: str) -> tuple[str, ...]:
     """Return the parts of the value of a key, a list with commas."""
     text = value(record, key)
-    return tuple(text.split(",")) if text else ()
+    if text:
+        return tuple(text.split(","))
+    return ()

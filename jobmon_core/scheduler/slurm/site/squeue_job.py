@@ -89,12 +89,16 @@ def _request(fields: dict[str, str]) -> Request:
 
 
 def _gpus(name: str, number: str) -> int:
-    return values.number(number) or 0 if name.partition(":")[0] == "gres/gpu" else 0
+    if name.partition(":")[0] == "gres/gpu":
+        return values.number(number) or 0
+    return 0
 
 
 def _text(fields: dict[str, str], name: str) -> str:
     value = fields[name]
-    return "" if value in _NONE else value
+    if value in _NONE:
+        return ""
+    return value
 
 
 def place_of(job: PendingJob, text: str) -> QueuePlace | None:

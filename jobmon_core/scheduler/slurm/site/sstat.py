@@ -32,7 +32,9 @@ def ask_step_usage(runner: Runner, raw_job_ids: Sequence[int]) -> dict[int, Step
     listed = ",".join(map(str, raw_job_ids))
     answer = runner.capture(["sstat", "-a", "-n", "-P", "-j", listed, "-o", _FIELDS], _TIMEOUT_S)
     # the exit code is 0 even if the controller is down; an unknown job does not affect the others
-    return read_step_usage(answer.stdout) if isinstance(answer, Ran) else {}
+    if isinstance(answer, Ran):
+        return read_step_usage(answer.stdout)
+    return {}
 
 
 def read_step_usage(text: str) -> dict[int, StepUsage]:
