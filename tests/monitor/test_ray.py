@@ -12,8 +12,7 @@ from jobmon_core.domain.delivery.outbox import Message
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.monitor.job_monitor import JobMonitor
-from jobmon_core.scheduler.ray.client import RayScheduler
-from jobmon_core.scheduler.ray.remote_jobs import RayRemoteJobs
+from jobmon_core.scheduler.ray.client import RayRemoteJobs, RayScheduler
 from tests.support.clock import FakeClock
 from tests.support.fake_ray import FakeRay, ray_job, ray_resources
 from tests.support.monitor_deps import monitor_deps

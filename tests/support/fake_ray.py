@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from jobmon_core.scheduler.base import BackendResources
-from jobmon_core.scheduler.ray.address import service_name
+from jobmon_core.scheduler.ray.client import service_name
 from jobmon_core.system.lock import command_lock
 from tests.support.loopback import Loopback, QuietHandler
 

@@ -18,7 +18,7 @@ from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.restart.model import PickedCheckpoint
 from jobmon_core.observe.artifacts.find_checkpoints import find_checkpoints
 from jobmon_core.observe.kubectl import ask_pod
-from jobmon_core.scheduler.ray.kubectl import PodApi
+from jobmon_core.scheduler.ray.api import PodApi
 
 if TYPE_CHECKING:
     from jobmon_core.app.ray_job.look import RayCluster

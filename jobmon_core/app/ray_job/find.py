@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jobmon_core.app.ray_job.look import answered
 from jobmon_core.domain.job.restart.ray_attempts import (
     FIELDS,
     LINEAGE_KEY,
@@ -14,9 +14,8 @@ from jobmon_core.domain.job.restart.ray_attempts import (
     Description,
     with_working_dir,
 )
-from jobmon_core.scheduler.ray.api import Failed
-from jobmon_core.scheduler.ray.demands import SUPERVISOR
-from jobmon_core.scheduler.ray.ray_job import parse_job
+from jobmon_core.scheduler.ray.cluster_state import SUPERVISOR
+from jobmon_core.scheduler.ray.ray_job import RayFailed, parse_job
 from jobmon_core.scheduler.ray.submission import FOLDER_KEY
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def find_job(api: RayApi, name: str) -> FoundJob | None:
     Raises:
         SchedulerUnavailable: Ray does not answer.
     """
-    version, listed = answered(api.version()), answered(api.descriptions())
+    version, listed = api.version(), api.descriptions()
     named = [(job, data) for data in listed if (job := parse_job(data)) and name in _names(job, data)]
     if not named:
         return None
@@ -77,8 +76,11 @@ def _description(api: RayApi, job: RayJob, data: dict[str, Any]) -> Description:
 
 def _requested(api: RayApi, job: RayJob) -> Description:
     """Return the resources that an entrypoint reserves: Ray shows them only of the actor that starts it."""
-    actors = api.state("actors", name=f"{SUPERVISOR}{job.submission_id}") if job.submission_id else []
-    resources = actors[0].get("required_resources") if actors and not isinstance(actors, Failed) else None
+    actors: list[dict[str, Any]] = []
+    with suppress(RayFailed):
+        if job.submission_id:
+            actors = api.state("actors", name=f"{SUPERVISOR}{job.submission_id}")
+    resources = actors[0].get("required_resources") if actors else None
     amounts = dict(resources) if isinstance(resources, dict) else {}
     found = {_RESOURCES[name]: amounts.pop(name) for name in _RESOURCES if name in amounts}
     if others := {name: amount for name, amount in amounts.items() if not name.startswith(_OF_NODES)}:

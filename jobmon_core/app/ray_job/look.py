@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader
-from jobmon_core.scheduler.ray.address import find_service
-from jobmon_core.scheduler.ray.api import Failed, LogEnd, RayApi
-from jobmon_core.scheduler.ray.kubectl import PodApi
-from jobmon_core.scheduler.ray.ray_job import read_job
+from jobmon_core.scheduler.ray.api import PodApi, RayApi
+from jobmon_core.scheduler.ray.client import VARIABLES, find_service
+from jobmon_core.scheduler.ray.ray_job import RayFailed, read_job
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.system.lock import lock
 
@@ -24,12 +23,9 @@ if TYPE_CHECKING:
     from jobmon_core.domain.node.health.model import ClusterResources
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
-T = TypeVar("T")
-
 _LINES = 2_000  # of the end of a driver's log
 _KEPT_S = 7 * 86_400.0  # what was seen of a job, also by other processes
 _MAX_BYTES = 4 << 20
-_VARIABLES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")
 _PAUSES = 3.0  # times the longest pause so far: a run that saves for ten minutes is not stalled after eleven
 _NEW_RUN = 0.9  # of the step before: a lower step means a new run
 
@@ -78,13 +74,6 @@ class LogLook(NamedTuple):
         return int(self.progress.current)
 
 
-def answered(answer: T | Failed) -> T:
-    """Return an answer of Ray; raise SchedulerUnavailable if it gave none."""
-    if isinstance(answer, Failed):
-        raise SchedulerUnavailable(answer.why)
-    return answer
-
-
 @dataclass(frozen=True, slots=True)
 class RayCluster:
     """One cluster, reached by the address of its dashboard or through its head pod."""
@@ -102,7 +91,7 @@ class RayCluster:
             SchedulerRejected: it is not the address of a dashboard.
         """
         is_address = "://" in head or ":" in head
-        if is_address or any(ctx.environment.get(name, "").strip() for name in _VARIABLES):
+        if is_address or any(ctx.environment.get(name, "").strip() for name in VARIABLES):
             return cls(RayApi(find_service(head if is_address else "", ctx.environment), ctx.environment))
         return cls(PodApi(f"of pod {head}", ctx.environment, head, namespace))
 
@@ -122,9 +111,10 @@ class RayCluster:
         Raises:
             UnknownJob: Ray answers that it has no such job.
         """
-        job = self._job(job_id)
-        if isinstance(job, Failed):
-            return Status(RayStatus.UNKNOWN, is_over=False, why=job.why)
+        try:
+            job = self._job(job_id)
+        except RayFailed as error:
+            return Status(RayStatus.UNKNOWN, is_over=False, why=str(error))
         reading = read_job(job)
         status = _STATUSES.get(reading.state, RayStatus.UNKNOWN)
         why = reading.ended_unknown_why or (reading.reason if status is RayStatus.UNKNOWN else "")
@@ -137,11 +127,12 @@ class RayCluster:
             UnknownJob: Ray answers that it has no such job.
             SchedulerUnavailable: Ray does not answer.
         """
-        job, version = answered(self._job(job_id)), answered(self.api.version())
-        found = self.api.log_tail(job, _LINES, version.release) if job.log_name else LogEnd(b"", _LINES)
-        if isinstance(found, Failed):
-            raise SchedulerUnavailable(f"the log of {job_id} cannot be read now: {found.why}")
-        tail = found.text
+        job, version, tail = self._job(job_id), self.api.version(), b""
+        try:
+            if job.log_name:
+                tail, _ = self.api.log_tail(job, _LINES, version.release)
+        except RayFailed as error:
+            raise SchedulerUnavailable(f"the log of {job_id} cannot be read now: {error}") from error
         reader = ProgressReader(FormatMatcher.with_patterns({}))
         reader.feed(tail + b"\n")
         lines = tuple(tail.decode("utf-8", "replace").splitlines())
@@ -153,9 +144,9 @@ class RayCluster:
         Raises:
             SchedulerUnavailable: Ray does not answer, or its answer does not say it.
         """
-        return answered(self.api.resources())
+        return self.api.resources()
 
-    def _job(self, job_id: str) -> RayJob | Failed:
+    def _job(self, job_id: str) -> RayJob:
         job = self.api.job(job_id)
         if job is None:
             raise UnknownJob(

@@ -13,8 +13,7 @@ from jobmon_core.domain.node.health.model import CheckpointHealth, ClusterResour
 from jobmon_core.domain.node.health.nccl import read_nccl
 from jobmon_core.domain.node.health.network import NetworkFacts, network_verdict
 from jobmon_core.domain.node.health.pods import PodAnswer, parse_node_gpus
-from jobmon_core.scheduler.ray.api import Failed
-from jobmon_core.scheduler.ray.kubectl import check_names
+from jobmon_core.scheduler.ray.api import check_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -117,10 +116,10 @@ def look_at_gpus(cluster: RayCluster, pod: str, namespace: str) -> GpuLook:
     """Return the GPUs of a pod; of a cluster that is known by its address, those of all nodes."""
     if cluster.is_pod:
         return gpus_of(pod_answers([pod], namespace)[pod])
-    entries = cluster.api.gpus()
-    if isinstance(entries, Failed):
-        return GpuLook(error=entries.why)
-    return GpuLook(*parse_node_gpus(entries))
+    try:
+        return GpuLook(*parse_node_gpus(cluster.api.gpus()))
+    except SchedulerUnavailable as error:
+        return GpuLook(error=str(error))
 
 
 def gpus_of(answer: PodAnswer | JobmonError) -> GpuLook:

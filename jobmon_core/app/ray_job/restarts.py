@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import random
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.ray_job.checkpoints import newest_complete
 from jobmon_core.app.ray_job.ends import end_of
 from jobmon_core.app.ray_job.find import find_job
-from jobmon_core.app.ray_job.look import answered, is_stalled
+from jobmon_core.app.ray_job.look import is_stalled
 from jobmon_core.app.remote.ray_cluster import next_request
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.humanize import duration
@@ -34,10 +35,9 @@ from jobmon_core.domain.job.restart.ray_attempts import (
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.patterns.restart_rules import restart_rules
-from jobmon_core.scheduler.ray.api import Failed
-from jobmon_core.scheduler.ray.death import death_of
+from jobmon_core.scheduler.ray.cluster_state import death_of
 from jobmon_core.scheduler.ray.poll import DELETED, FORGOTTEN, REPLACED
-from jobmon_core.scheduler.ray.ray_job import RayJob, read_job
+from jobmon_core.scheduler.ray.ray_job import RayFailed, read_job
 from jobmon_core.scheduler.ray.submission import Fate, submit_through
 from jobmon_core.store.lineages import RecordedSubmission
 
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.job.restart.model import Decision, PickedCheckpoint
     from jobmon_core.domain.job.restart.ray_attempts import Description
+    from jobmon_core.scheduler.ray.ray_job import RayJob
 
 _PROOF_S = 60.0  # how long an end may lack proof: the processes of a job end some seconds after it
 _LOOK_S = 5.0  # between two looks meanwhile
@@ -241,8 +242,8 @@ class AutoRestart:
     def _entry(self, attempt: Attempt) -> RayJob | str | None:
         """Return what Ray shows of an attempt; None if it does not answer, a text if it has lost the job."""
         try:
-            entry = answered(self._api.job(attempt.job))
-            session = "" if entry else answered(self._api.version()).session
+            entry = self._api.job(attempt.job)
+            session = "" if entry else self._api.version().session
         except SchedulerUnavailable as error:
             self._log.warning("job %s: %s", attempt.job, error)
             return None
@@ -272,8 +273,10 @@ class AutoRestart:
             lasted = duration(self._orders.stagnation_s)
             self._log.warning("job %s: stalled for %s: it is stopped", entry.name, lasted)
             self._ctx.lineages.update(self._id, lambda now: now.with_attempt(stopped))
-        if failed := self._api.stop(entry.name):
-            self._log.warning("job %s: %s", entry.name, failed.why)
+        try:
+            self._api.stop(entry.name)
+        except RayFailed as error:
+            self._log.warning("job %s: %s", entry.name, error)
         return stopped
 
     def _until_submitted(self, lineage: Lineage, attempt: Attempt, decision: Decision) -> str:
@@ -281,10 +284,18 @@ class AutoRestart:
         now_s, number, interval_s = self._ctx.clock.now(), attempt.number + 1, self._orders.interval_s
         rest_s = max(decision.not_before_s, due_s(self._ctx.lineages.readable(), now_s)) - now_s
         name = attempt_id(self._id, number)
-        known = self._api.job(name) if rest_s <= 0 else None
-        if rest_s > 0 or lineage.is_held or isinstance(known, Failed):
-            why = known.why if isinstance(known, Failed) else "held" if lineage.is_held else ""
-            self._log.info("job %s: %s", name, why or f"due in {duration(rest_s)}")
+        known, why = None, ""
+        if lineage.is_held:
+            why = "held"
+        elif rest_s > 0:
+            why = f"due in {duration(rest_s)}"
+        else:
+            try:
+                known = self._api.job(name)
+            except RayFailed as error:
+                why = str(error)
+        if why:
+            self._log.info("job %s: %s", name, why)
             self._ctx.clock.wait(min(rest_s, interval_s) if rest_s > 0 else interval_s)
             return ""
         picked = decision.checkpoint
@@ -292,12 +303,10 @@ class AutoRestart:
         request["metadata"][NAME_KEY] = self._orders.job_name
         if known is None:  # else its submission was cut off
             checkpoints = newest_complete(self._ctx, self._cluster, self._orders.checkpoint_dir)
-            now = checkpoints.picked
-            if checkpoints.problem or (now and now.identity) != (picked and picked.identity):
-                newest = "none"
-                if now:
-                    newest = now.path
-                return _CHANGED.format(why=checkpoints.problem or f"the newest complete one is now {newest}")
+            now, problem = checkpoints.picked, checkpoints.problem
+            if problem or (now and now.identity) != (picked and picked.identity):
+                newest = now.path if now else "none"
+                return _CHANGED.format(why=problem or f"the newest complete one is now {newest}")
             if package := lost_package(request):
                 return _NO_FOLDER.format(package=package)
         return self._submit(number, request, picked)
@@ -310,13 +319,15 @@ class AutoRestart:
             if now.ended_why or now.is_held or now.attempt(number):
                 return ""
             since_s = self._ctx.clock.now()
-            submitted, entry = submit_through(self._api, request), self._api.job(name)
-            if submitted.fate is Fate.UNKNOWN and not isinstance(entry, RayJob):
+            submitted, entry = submit_through(self._api, request), None
+            with suppress(RayFailed):
+                entry = self._api.job(name)
+            if submitted.fate is Fate.UNKNOWN and entry is None:
                 self._log.warning("job %s: it is sent again under the same id: %s", name, submitted.why)
                 return ""
-            if submitted.fate is Fate.REFUSED and not isinstance(entry, RayJob):
+            if submitted.fate is Fate.REFUSED and entry is None:
                 return f"Ray did not accept attempt {number}: {submitted.why}"
-            start_s = entry.start_s if isinstance(entry, RayJob) else None
+            start_s = entry.start_s if entry else None
             attempt = Attempt(number, "", name, _RAY, self._cluster.name, start_s or since_s, picked)
             lineages.replace(self._id, lambda each: each.with_attempt(attempt))
         origin = "from the start"

@@ -29,8 +29,8 @@ from jobmon_core.domain.job.restart.ray_attempts import (
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.many.groups.model import checked_name
 from jobmon_core.lifecycle.start import MonitorStarter
-from jobmon_core.scheduler.ray.address import find_service
 from jobmon_core.scheduler.ray.backend import RAY
+from jobmon_core.scheduler.ray.client import find_service
 from jobmon_core.scheduler.ray.submission import (
     Fate,
     RaySubmission,

@@ -1,21 +1,27 @@
 """Requests to the dashboard of a Ray cluster. They load the HTTP library, so a monitor runs them in a helper.
 
+A dashboard that only its head pod reaches is asked there, through kubectl.
+
 Endpoints and answers: Ray's REST API and its state API, 2.9 to 2.60.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import re
+from base64 import b64encode
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from jobmon_core import __version__
 from jobmon_core.domain.backends import url_of
+from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.node.health.pods import read_ray_status
-from jobmon_core.scheduler.ray.ray_job import RayJob, parse_job, parse_jobs
+from jobmon_core.scheduler.ray.ray_job import RayFailed, RayJob, parse_job, parse_jobs
 from jobmon_core.system.http import HttpRequest, HttpResponse, NotSent, send
+from jobmon_core.system.runner import MAX_POD_BYTES, NotStarted, Ran, Runner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,22 +49,6 @@ _MAX_SHOWN = 300  # characters of an answer that an error shows
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """A request without a usable answer; ``status`` is that of an HTTP error, else None."""
-
-    why: str
-    status: int | None = None
-    is_sent: bool = True  # of a POST: whether it may have arrived
-
-
-class LogEnd(NamedTuple):
-    """The end of a driver's log."""
-
-    text: bytes
-    lines: int  # that were asked for
-
-
-@dataclass(frozen=True, slots=True)
 class Version:
     """Which Ray answers, and which start of its head."""
 
@@ -68,83 +58,84 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class RayApi:
-    """The dashboard of one cluster."""
+    """The dashboard of one cluster. Every question raises `RayFailed` without a usable answer."""
 
     service: str
     environment: Mapping[str, str]
 
-    def version(self) -> Version | Failed:
+    def version(self) -> Version:
         """Ask which Ray this is."""
         data = self._json("/api/version", _SHORT_S)
-        if isinstance(data, Failed):
-            return data
         if not isinstance(data, dict) or not isinstance(data.get("ray_version"), str):
-            return Failed(f"{self.service} answers, but it is not a Ray dashboard (its port is usually 8265)")
+            raise RayFailed(
+                f"{self.service} answers, but it is not a Ray dashboard (its port is usually 8265)"
+            )
         session = data.get("session_name")
         return Version(_release(data["ray_version"]), session if isinstance(session, str) else "")
 
     def gcs_is_down(self) -> bool:
         """Whether the dashboard says that the GCS, which knows all jobs, does not answer."""
-        answer = self._send("GET", "/api/gcs_healthz", _SHORT_S)
-        return isinstance(answer, Failed) and answer.status is not None
+        try:
+            self._send("GET", "/api/gcs_healthz", _SHORT_S)
+        except RayFailed as error:
+            return error.status is not None
+        return False
 
-    def jobs(self) -> list[RayJob] | Failed:
+    def jobs(self) -> list[RayJob]:
         """Ask for all jobs of the cluster."""
-        data = self.descriptions()
-        if isinstance(data, Failed):
-            return data
-        return parse_jobs(data) or []
+        return parse_jobs(self.descriptions())
 
-    def descriptions(self) -> list[Any] | Failed:
+    def descriptions(self) -> list[Any]:
         """Ask for all that Ray shows of all jobs of the cluster; see `description`."""
         data = self._json("/api/jobs/", TIMEOUT_S, _LIST_BYTES)
-        is_list = isinstance(data, list | Failed)
-        if is_list:
-            return data
-        return Failed("the dashboard sent no list of jobs")
+        if not isinstance(data, list):
+            raise RayFailed("the dashboard sent no list of jobs")
+        return data
 
-    def job(self, name: str) -> RayJob | Failed | None:
+    def job(self, name: str) -> RayJob | None:
         """Ask for one job; None if Ray answers that it has no such job."""
         data = self.description(name)
-        if data is None or isinstance(data, Failed):
-            return data
-        return parse_job(data) or Failed(f"the dashboard sent no description of {name}")
+        if data is None:
+            return None
+        job = parse_job(data)
+        if job is None:
+            raise RayFailed(f"the dashboard sent no description of {name}")
+        return job
 
-    def description(self, name: str) -> dict[str, Any] | Failed | None:
+    def description(self, name: str) -> dict[str, Any] | None:
         """Ask for all that Ray shows of one job, e.g. its environment, which may hold secrets; as `job`."""
-        data = self._json(f"/api/jobs/{quote(name, safe='')}", TIMEOUT_S)
-        if isinstance(data, Failed):
-            is_answer = data.status == _NOT_FOUND and "does not exist" in data.why  # else perhaps of a proxy
-            if is_answer:
+        try:
+            data = self._json(f"/api/jobs/{quote(name, safe='')}", TIMEOUT_S)
+        except RayFailed as error:
+            if error.status == _NOT_FOUND and "does not exist" in str(error):  # else perhaps of a proxy
                 return None
-            return data
-        if isinstance(data, dict):
-            return data
-        return {}
+            raise
+        return data if isinstance(data, dict) else {}
 
-    def stop(self, name: str) -> Failed | None:
-        """Order Ray to stop a job; None if it took the order. Its processes may live on for seconds."""
-        answer = self._send("POST", f"/api/jobs/{quote(name, safe='')}/stop", TIMEOUT_S)
-        if isinstance(answer, Failed):
-            return answer
-        return None
+    def stop(self, name: str) -> None:
+        """Order Ray to stop a job. Its processes may live on for seconds."""
+        self._send("POST", f"/api/jobs/{quote(name, safe='')}/stop", TIMEOUT_S)
 
-    def log_tail(self, job: RayJob, lines: int, release: tuple[int, int]) -> LogEnd | Failed:
-        """Ask for the last lines of a driver's log, or for few if these are too long for one answer."""
+    def log_tail(self, job: RayJob, lines: int, release: tuple[int, int]) -> tuple[bytes, int]:
+        """Ask for the last lines of a driver's log, or for few if these are too long for one answer.
+
+        Return them, and how many were asked for.
+        """
         tail = self._last_lines(job, lines, release)
-        if isinstance(tail, Failed) or len(tail.text) < MAX_TAIL_BYTES:
-            return tail
-        return self._last_lines(job, _FEW_LINES, release)  # else the end of the log would be missing
+        if len(tail) < MAX_TAIL_BYTES:
+            return tail, lines
+        return self._last_lines(
+            job, _FEW_LINES, release
+        ), _FEW_LINES  # else the end of the log would be missing
 
-    def _last_lines(self, job: RayJob, lines: int, release: tuple[int, int]) -> LogEnd | Failed:
+    def _last_lines(self, job: RayJob, lines: int, release: tuple[int, int]) -> bytes:
         query = urlencode({"node_id": job.node_id, "filename": job.log_name, "lines": lines})
         answer = self._send("GET", f"/api/v0/logs/file?{query}", TIMEOUT_S, MAX_TAIL_BYTES)
-        if isinstance(answer, Failed):
-            return answer
-        text = without_marks(answer.body) if release < _OLD_LOG_STREAM else answer.body
-        return LogEnd(text, lines)
+        if release < _OLD_LOG_STREAM:
+            return without_marks(answer.body)
+        return answer.body
 
-    def state(self, kind: str, **equal: str) -> list[dict[str, Any]] | Failed:
+    def state(self, kind: str, **equal: str) -> list[dict[str, Any]]:
         """Ask for ``nodes``, ``actors``, ``tasks``, ``workers`` or ``placement_groups`` with these values."""
         filters = [
             pair
@@ -153,95 +144,78 @@ class RayApi:
         ]
         query = urlencode([("detail", "1"), ("limit", str(_LIMIT)), *filters])
         data = self._json(f"/api/v0/{kind}?{query}", TIMEOUT_S, _LIST_BYTES)
-        if isinstance(data, Failed):
-            return data
         try:
             found = data["data"]["result"]["result"]
-        except (TypeError, KeyError):
-            return Failed(f"the dashboard sent no list of {kind}")
-        if isinstance(found, list):
-            return [each for each in found if isinstance(each, dict)]
-        return []
+        except (TypeError, KeyError) as error:
+            raise RayFailed(f"the dashboard sent no list of {kind}") from error
+        return _dicts(found)
 
     def has_pending_nodes(self) -> bool:
         """Whether the autoscaler is adding nodes; also if that is not known."""
-        status = self.cluster_status()
-        return isinstance(status, Failed) or "(no pending nodes)" not in status
+        try:
+            return "(no pending nodes)" not in self.cluster_status()
+        except RayFailed:
+            return True
 
-    def cluster_status(self) -> str | Failed:
+    def cluster_status(self) -> str:
         """Ask for the text that ``ray status`` prints."""
         data = self._json("/api/cluster_status?format=1", TIMEOUT_S)
-        if isinstance(data, Failed):
-            return data
         text = data.get("data") if isinstance(data, dict) else None
         status = text.get("clusterStatus") if isinstance(text, dict) else None
-        if isinstance(status, str):
-            return status
-        return Failed("the dashboard sent no status of the cluster")
+        if not isinstance(status, str):
+            raise RayFailed("the dashboard sent no status of the cluster")
+        return status
 
-    def resources(self) -> ClusterResources | Failed:
+    def resources(self) -> ClusterResources:
         """Ask what the cluster has and what its tasks and actors hold."""
-        text = self.cluster_status()
-        if isinstance(text, Failed):
-            return text
-        return read_ray_status(text) or Failed("the dashboard shows no resources of the cluster")
+        found = read_ray_status(self.cluster_status())
+        if found is None:
+            raise RayFailed("the dashboard shows no resources of the cluster")
+        return found
 
-    def gpus(self) -> list[dict[str, Any]] | Failed:
+    def gpus(self) -> list[dict[str, Any]]:
         """Ask for the GPUs of all nodes, as Ray's own agents there measure them."""
         data = self._json("/nodes?view=summary", TIMEOUT_S, _LIST_BYTES)
-        if isinstance(data, Failed):
-            return data
         inner = data.get("data") if isinstance(data, dict) else None
         nodes = inner.get("summary") if isinstance(inner, dict) else None
         if not isinstance(nodes, list):
-            return Failed("the dashboard sent no list of nodes")
-        gpus = [node.get("gpus") for node in nodes if isinstance(node, dict)]
-        return [each for found in gpus if isinstance(found, list) for each in found if isinstance(each, dict)]
+            raise RayFailed("the dashboard sent no list of nodes")
+        return [gpu for node in _dicts(nodes) for gpu in _dicts(node.get("gpus"))]
 
-    def submit(self, description: Mapping[str, object]) -> str | Failed:
-        """Submit a job; return its submission id."""
-        data = self._decoded(
-            self._send("POST", "/api/jobs/", TIMEOUT_S, body=json.dumps(description).encode())
-        )
-        if isinstance(data, Failed):
-            return data
+    def submit(self, description: Mapping[str, object]) -> None:
+        """Submit a job."""
+        body = json.dumps(description).encode()
+        data = self._decoded(self._send("POST", "/api/jobs/", TIMEOUT_S, body=body))
         name = data.get("submission_id") or data.get("job_id") if isinstance(data, dict) else None
-        if isinstance(name, str):
-            return name
-        return Failed("the dashboard sent no id of the job")
+        if not isinstance(name, str):
+            raise RayFailed("the dashboard sent no id of the job")
 
     def has_package(self, name: str) -> bool:
         """Whether the cluster has a package of files."""
-        return not isinstance(self._send("GET", f"/api/packages/gcs/{name}", TIMEOUT_S), Failed)
+        try:
+            self._send("GET", f"/api/packages/gcs/{name}", TIMEOUT_S)
+        except RayFailed:
+            return False
+        return True
 
-    def upload_package(self, name: str, content: bytes, timeout_s: float) -> Failed | None:
-        """Send a package of files, a zip archive; None if the cluster has it then."""
-        answer = self._send("PUT", f"/api/packages/gcs/{name}", timeout_s, body=content)
-        if isinstance(answer, Failed):
-            return answer
-        return None
+    def upload_package(self, name: str, content: bytes, timeout_s: float) -> None:
+        """Send a package of files, a zip archive."""
+        self._send("PUT", f"/api/packages/gcs/{name}", timeout_s, body=content)
 
-    def _json(self, path: str, timeout_s: float, max_bytes: int = 1 << 20) -> Any | Failed:  # noqa: ANN401 - of JSON
+    def _json(self, path: str, timeout_s: float, max_bytes: int = 1 << 20) -> Any:  # noqa: ANN401 - of JSON
         return self._decoded(self._send("GET", path, timeout_s, max_bytes))
 
-    def _decoded(self, answer: HttpResponse | Failed) -> Any | Failed:  # noqa: ANN401 - of JSON
-        if isinstance(answer, Failed):
-            return answer
+    def _decoded(self, answer: HttpResponse) -> Any:  # noqa: ANN401 - of JSON
         try:
             return json.loads(answer.body)
-        except (ValueError, RecursionError):
-            return Failed(
+        except (ValueError, RecursionError) as error:
+            raise RayFailed(
                 f"the answer of {self.service} cannot be read: it is not JSON, or longer than expected"
-            )
+            ) from error
 
     def _send(
-        self,
-        method: str,
-        path: str,
-        timeout_s: float,
-        max_bytes: int = 1 << 20,
-        body: bytes = b"",
-    ) -> HttpResponse | Failed:
+        self, method: str, path: str, timeout_s: float, max_bytes: int = 1 << 20, body: bytes = b""
+    ) -> HttpResponse:
         request = HttpRequest(
             url=url_of(self.service) + path,
             receiver=f"the Ray dashboard {self.service}",
@@ -252,20 +226,27 @@ class RayApi:
         )
         answer = send(method, request, timeout_s)
         if not isinstance(answer, HttpResponse):
-            return Failed(answer.why, is_sent=not isinstance(answer, NotSent))
+            raise RayFailed(answer.why, is_sent=not isinstance(answer, NotSent))
+        return self._successful(answer)
+
+    def _successful(self, answer: HttpResponse) -> HttpResponse:
         if answer.is_success:
             return answer
-        return Failed(self._refusal(answer), answer.status)
-
-    def _refusal(self, answer: HttpResponse) -> str:
         if answer.status in _UNAUTHORIZED:
-            what = "a wrong token"
-            if answer.status == _UNAUTHORIZED[0]:
-                what = "no token"
-            return f"the Ray dashboard {self.service} got {what} (HTTP {answer.status}); {HINT}"
+            what = "no token" if answer.status == _UNAUTHORIZED[0] else "a wrong token"
+            why = f"the Ray dashboard {self.service} got {what} (HTTP {answer.status}); {HINT}"
+            raise RayFailed(why, answer.status)
         text = " ".join(answer.body[:20_000].decode("utf-8", "replace").split())
-        shown = text if len(text) <= _MAX_SHOWN else f"... {text[-_MAX_SHOWN:]}"  # of a traceback, the end
-        return f"the Ray dashboard {self.service} answered HTTP {answer.status}: {shown}".rstrip(": ")
+        if len(text) > _MAX_SHOWN:
+            text = f"... {text[-_MAX_SHOWN:]}"  # of a traceback, the end
+        why = f"the Ray dashboard {self.service} answered HTTP {answer.status}: {text}"
+        raise RayFailed(why.rstrip(": "), answer.status)
+
+
+def _dicts(entries: object) -> list[dict[str, Any]]:
+    if not isinstance(entries, list):
+        return []
+    return [each for each in entries if isinstance(each, dict)]
 
 
 def without_marks(body: bytes) -> bytes:
@@ -311,3 +292,59 @@ def _proxy_headers(text: str) -> dict[str, str]:
     if isinstance(data, dict):
         return {str(name): str(value) for name, value in data.items()}
     return {}
+
+
+# RFC 1123, as Kubernetes demands of the names of pods and namespaces
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
+_KUBECTL_S = 10.0  # to reach the API server, besides the time of what runs in the pod
+# it prints the status, then the body; Ray's images have Python. What is sent comes as input, not as an
+# argument, which others could read: it may hold secrets
+_REQUEST = """
+import base64, os, sys, urllib.error, urllib.request
+method, path, size, timeout = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+body = None if method == "GET" else base64.b64decode(sys.stdin.read())
+url = os.environ.get("RAY_API_SERVER_ADDRESS") or "http://127.0.0.1:8265"
+token = os.environ.get("RAY_AUTH_TOKEN", "")
+request = urllib.request.Request(url.rstrip("/") + path, data=body, method=method)
+if token:
+    request.add_header("Authorization", "Bearer " + token)
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+try:
+    answer = opener.open(request, timeout=timeout)
+except urllib.error.HTTPError as error:
+    answer = error
+sys.stdout.buffer.write(b"%d\\n" % answer.getcode() + answer.read(size))
+"""
+
+
+def check_names(*names: str) -> None:
+    """Raise JobmonError if no pod or namespace can have one of these names."""
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise JobmonError(
+                f"{name!r} is not a Kubernetes name: use only lower-case letters, digits, - and ."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class PodApi(RayApi):
+    """The dashboard as its head pod sees it."""
+
+    pod: str = ""
+    namespace: str = "default"
+    runner: Runner = field(default_factory=lambda: Runner(max_bytes=MAX_POD_BYTES))
+
+    def _send(
+        self, method: str, path: str, timeout_s: float, max_bytes: int = 1 << 20, body: bytes = b""
+    ) -> HttpResponse:
+        check_names(self.pod, self.namespace)
+        text, stdin = ("", ()) if method == "GET" else (f"{b64encode(body).decode()}\n", ("-i",))
+        request = ("python3", "-c", _REQUEST, method, path, str(max_bytes), str(timeout_s))
+        command = ("kubectl", "exec", "-n", self.namespace, self.pod, *stdin, "--", *request)
+        ran = self.runner.feed(command, text, timeout_s + _KUBECTL_S)
+        if not isinstance(ran, Ran):
+            raise RayFailed(ran.error_text, is_sent=not isinstance(ran, NotStarted))
+        status, _, answered = ran.stdout.partition("\n")
+        if ran.exit_code != 0 or not status.isdecimal():
+            raise RayFailed(f"in the pod {self.pod}: {ran.error_text}")
+        return self._successful(HttpResponse(int(status), {}, answered.encode()))

@@ -1,27 +1,91 @@
-"""A Ray cluster as a `Scheduler`: the jobs that jobmon follows there, by jobmon's own numbers."""
+"""A Ray cluster: its name, and the jobs there that jobmon follows, by jobmon's own numbers."""
 
 from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+from jobmon_core.domain.backends import url_of
+from jobmon_core.domain.errors import SchedulerRejected, SchedulerUnavailable, StorageFailed, UnknownJob
 from jobmon_core.domain.job.restart.model import ProcessesLeft
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
-from jobmon_core.scheduler.ray.records import JobFolder, Reply, Status
+from jobmon_core.scheduler.base import RemoteJob
+from jobmon_core.scheduler.ray.ray_job import RayFailed
+from jobmon_core.scheduler.ray.records import (
+    Found,
+    JobFolder,
+    Registered,
+    Reply,
+    Status,
+    find_folder,
+    new_folder,
+)
 from jobmon_core.scheduler.status_row import WithoutAccounting
 from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from jobmon_core.domain.node.health.model import ClusterResources
     from jobmon_core.domain.slurm.log_paths import LogPaths
     from jobmon_core.domain.slurm.rows import RecordAnswer
     from jobmon_core.scheduler.base import BackendResources
+    from jobmon_core.scheduler.ray.ray_job import RayJob
 
 _TIMEOUT_S = 120.0  # of one look; each of its requests has a shorter one
+_LIST_TIMEOUT_S = 60.0
+_MAX_NAMED = 5  # jobs that an error names
+DEFAULT_URL = "http://127.0.0.1:8265"  # the default of `ray job submit`
+VARIABLES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")  # in the order in which `ray job submit` reads them
+_HTTP = "http://"
+
+
+def find_service(address: str, environment: Mapping[str, str]) -> str:
+    """Return the name of the Ray cluster: by ``--address``, else by Ray's variables, else this machine's.
+
+    Raises:
+        SchedulerRejected: it is not the address of a dashboard, or contains more, e.g. a password.
+    """
+    named = next((name for name in VARIABLES if environment.get(name, "").strip()), "")
+    text = address.strip() or environment.get(named, "").strip()
+    if text in ("", "auto", "local"):
+        return service_name(DEFAULT_URL)
+    source = "--address" if address.strip() else named
+    url = text if "://" in text else f"{_HTTP}{text}"
+    if _has_secret(url):  # it is not shown
+        raise SchedulerRejected(
+            f"{source} contains more than a host and a port, perhaps a password; put headers for a proxy into"
+            " the variable RAY_JOB_HEADERS"
+        )
+    if not _is_address(url):
+        raise SchedulerRejected(
+            f"{source} is {text!r}, which is not the address of a Ray dashboard; write {_HTTP}HOST:8265"
+        )
+    return service_name(url)
+
+
+def _has_secret(url: str) -> bool:
+    with suppress(ValueError):  # e.g. http://[::1
+        parts = urlsplit(url)
+        return any((parts.username, parts.password, parts.query, parts.fragment))
+    return False
+
+
+def _is_address(url: str) -> bool:
+    with suppress(ValueError):  # as above, or a wrong port
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    return False
+
+
+def service_name(url: str) -> str:
+    """Return the name of the cluster with this dashboard, as users see it: ``127.0.0.1:8265``."""
+    return url.removeprefix(_HTTP).rstrip("/")
 
 
 class RayScheduler(WithoutAccounting):
@@ -75,28 +139,111 @@ class RayScheduler(WithoutAccounting):
 
 def cluster_resources(_resources: BackendResources, service: str) -> ClusterResources | Unreachable:
     """Query what a cluster has and what its tasks and actors hold. It loads HTTP: only commands ask."""
-    from jobmon_core.scheduler.ray.api import Failed, RayApi
+    from jobmon_core.scheduler.ray.api import RayApi
 
-    found = RayApi(service, os.environ).resources()
-    if isinstance(found, Failed):
-        return Unreachable(found.why)
-    return found
+    try:
+        return RayApi(service, os.environ).resources()
+    except RayFailed as error:
+        return Unreachable(str(error))
 
 
 def processes_left(
     resources: BackendResources, service: str, number: int, _lineage: str
 ) -> ProcessesLeft | Unreachable:
     """Query whether the driver and the actors of a job have ended. It loads HTTP: only helpers ask."""
-    from jobmon_core.scheduler.ray.api import Failed, RayApi
-    from jobmon_core.scheduler.ray.death import death_of
+    from jobmon_core.scheduler.ray.api import RayApi
+    from jobmon_core.scheduler.ray.cluster_state import death_of
 
     job, api = JobFolder(resources.folder() / str(number)).registered(), RayApi(service, os.environ)
-    entry, version = api.job(job.name) if job else None, api.version()
-    if isinstance(entry, Failed) or isinstance(version, Failed):
-        return Unreachable(entry.why if isinstance(entry, Failed) else getattr(version, "why", ""))
+    try:
+        entry, version = api.job(job.name) if job else None, api.version()
+    except RayFailed as error:
+        return Unreachable(str(error))
     if job is None or entry is None or not job.is_entry(entry, version.session):
         return Unreachable(f"Ray does not know the job any more ({service})")
     death = death_of(api, entry)
     if death.proof:
         return ProcessesLeft((), "")
     return Unreachable(death.doubt)
+
+
+class RayRemoteJobs:
+    """The jobs of one cluster."""
+
+    def __init__(self, resources: BackendResources, service: str) -> None:
+        """Set up without any I/O; ``service`` names the cluster."""
+        self._resources = resources
+        self._service = service
+
+    def register(self, name: str) -> RemoteJob:
+        """Return the job with this submission id, or job id of a driver; see `RemoteJobs`."""
+        found = self._ask()
+        job = next((each for each in found.jobs if name in (each.submission_id, each.job_id)), None)
+        if job is None:
+            raise UnknownJob(self._unknown(name, found))
+        root = self._resources.folder()
+        try:
+            folder = find_folder(root, self._service, job, found.session) or new_folder(
+                root,
+                Registered(
+                    self._service,
+                    job.name,
+                    found.session,
+                    time.time(),
+                    entrypoint=job.entrypoint,
+                    start_s=job.start_s,
+                ),
+                lambda number: self._resources.is_known(JobRef(number)),
+            )
+            folder.reconsider()
+        except OSError as error:
+            raise StorageFailed(f"the job {job.name} cannot be recorded: {error}") from error
+        return self._remote(folder, job)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the ids of all jobs that Ray does not show as ended; see `RemoteJobs`."""
+        return tuple(job.name for job in self._ask().jobs if not job.has_ended)
+
+    def _remote(self, folder: JobFolder, job: RayJob) -> RemoteJob:
+        return RemoteJob(
+            JobRef(folder.job_id),
+            self._service,
+            job.name,
+            folder.logs,
+            workdir="/",
+            command=job.entrypoint,
+            submit_s=job.start_s,
+        )
+
+    def _ask(self) -> Found:
+        """Ask for all jobs, in a helper."""
+        service = self._service
+        try:
+            found = Helper(self._resources.locks).run(Found, lambda: _ask(service), _LIST_TIMEOUT_S)
+        except HelperFailed as error:
+            raise SchedulerUnavailable(f"the query of the Ray cluster {service} failed: {error}") from error
+        if found.problem:
+            raise SchedulerUnavailable(found.problem)
+        return found
+
+    def _unknown(self, name: str, found: Found) -> str:
+        alive = [job.name for job in found.jobs if not job.has_ended]
+        shown = ", ".join(alive[:_MAX_NAMED]) + (" ..." if len(alive) > _MAX_NAMED else "")
+        running = "it runs none"
+        if alive:
+            running = f"it runs {shown}"
+        return (
+            f"the Ray cluster {self._service} has no job {name}; {running}; "
+            f"`ray job list --address {url_of(self._service)}` lists all"
+        )
+
+
+def _ask(service: str) -> Found:
+    from jobmon_core.scheduler.ray.api import RayApi  # loads HTTP: only in the helper
+
+    api = RayApi(service, os.environ)
+    try:
+        version = api.version()
+        return Found(tuple(api.jobs()), version.session)
+    except RayFailed as error:
+        return Found(problem=str(error))

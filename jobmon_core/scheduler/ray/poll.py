@@ -14,11 +14,10 @@ from urllib.parse import quote
 
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.ray.api import Failed, LogEnd, RayApi, Version
-from jobmon_core.scheduler.ray.death import death_of, may_start
-from jobmon_core.scheduler.ray.demands import demands_of, shortage, totals_of
+from jobmon_core.scheduler.ray.api import RayApi, Version
+from jobmon_core.scheduler.ray.cluster_state import death_of, demands_of, may_start, shortage, totals_of
 from jobmon_core.scheduler.ray.log_copy import LINES, add_to_copy, copy_message
-from jobmon_core.scheduler.ray.ray_job import RayJob, Reading, read_job
+from jobmon_core.scheduler.ray.ray_job import RayFailed, RayJob, Reading, read_job
 from jobmon_core.scheduler.ray.records import JobFolder, Registered, Reply, Status, all_folders
 from jobmon_core.scheduler.status_row import StatusRow, to_answer
 
@@ -59,16 +58,18 @@ def poll(root: Path, service: str, environment: Mapping[str, str], is_known: Cal
     ``is_known`` is whether jobmon follows the job with this number.
     """
     api = RayApi(service, environment)
-    version = api.version()
-    if isinstance(version, Failed):
-        return Reply(problem=version.why)
-    listed = api.jobs()
-    if isinstance(listed, Failed):
+    try:
+        version = api.version()
+    except RayFailed as error:
+        return Reply(problem=str(error))
+    try:
+        listed = api.jobs()
+    except RayFailed as error:
         if api.gcs_is_down():
             return Reply(
                 problem=f"the GCS of the Ray cluster {service} does not answer, only its dashboard does"
             )
-        return Reply(problem=listed.why)
+        return Reply(problem=str(error))
     by_name = {job.name: job for job in listed}  # a submitted job never goes by the job id of its driver
     try:
         followed = [_look(api, version, each, by_name) for each in _followed(root, service, is_known)]
@@ -104,31 +105,30 @@ def _look(
     if before.is_final and (job.is_confirmed or entry is None):  # else it has appeared after all
         return _Seen(folder, job, before, None, before)
     if entry is None:
-        answer = api.job(job.name)
-        if isinstance(answer, Failed):
-            return _Seen(folder, job, before, None, _unlisted(folder, job, before))
-        entry = answer
+        try:
+            entry = api.job(job.name)
+        except RayFailed:  # nothing is learned
+            after = before if before.row else replace(before, row=unseen_row(folder, job))
+            return _Seen(folder, job, before, None, after)
     if entry is None:
         return _Seen(folder, job, before, None, _missing(folder, job, before, version))
     if entry.name != job.name or not job.is_entry(entry, version.session):
         return _Seen(folder, job, before, None, _missing(folder, job, before, version, REPLACED))
     if not job.is_confirmed:
         folder.register(replace(job, is_confirmed=True, session=version.session, start_s=entry.start_s))
-    reading = read_job(entry)
-    if reading.is_lost and death_of(api, entry).proof:
-        reading = replace(reading, ended_unknown_why=_DIED.format(lost=reading.reason))
-    if reading.is_late and may_start(api, entry):
-        reading = Reading(JobState.UNKNOWN, _LATE)
+    reading = _reading(api, entry)
     row = job_row(followed, entry, reading)
     after = replace(before, row=row, gone_why=reading.ended_unknown_why, driver=entry.job_id or before.driver)
     return _Seen(folder, job, before, entry, after)
 
 
-def _unlisted(folder: JobFolder, job: Registered, before: Status) -> Status:
-    """Return the status of a job about which Ray has just not answered: nothing is learned."""
-    if before.row:
-        return before
-    return replace(before, row=unseen_row(folder, job))
+def _reading(api: RayApi, entry: RayJob) -> Reading:
+    reading = read_job(entry)
+    if reading.is_lost and death_of(api, entry).proof:
+        return replace(reading, ended_unknown_why=_DIED.format(lost=reading.reason))
+    if reading.is_late and may_start(api, entry):
+        return Reading(JobState.UNKNOWN, _LATE)
+    return reading
 
 
 def _missing(
@@ -208,13 +208,17 @@ def _copy_logs(api: RayApi, version: Version, followed: list[_Seen]) -> None:
 
 def _copy_log(api: RayApi, version: Version, folder: JobFolder, entry: RayJob) -> bool:
     """Add to one copy; return whether the dashboard answered at all."""
-    nothing = LogEnd(b"", LINES)
-    tail = api.log_tail(entry, LINES, version.release) if entry.log_name else nothing
-    if isinstance(tail, LogEnd) and tail.text:
-        add_to_copy(folder.path, *tail)
+    text, lines, has_answered = b"", LINES, True
+    try:
+        if entry.log_name:
+            text, lines = api.log_tail(entry, LINES, version.release)
+    except RayFailed as error:
+        has_answered = error.status is not None
+    if text:
+        add_to_copy(folder.path, text, lines)
     elif entry.has_ended:
         copy_message(folder.path, entry.message)
-    return isinstance(tail, LogEnd) or tail.status is not None
+    return has_answered
 
 
 def _modified_s(path: Path) -> float:
@@ -255,16 +259,12 @@ def _may_wait(each: _Seen) -> bool:
 
 def _shortages(api: RayApi, alive: list[_Seen]) -> dict[int, str] | None:
     """Return what each job waits for that no node has, by number; None if that is not known now."""
-    actors = api.state("actors", state="PENDING_CREATION")
-    tasks = api.state("tasks", state="PENDING_NODE_ASSIGNMENT")
-    groups = api.state("placement_groups", state="PENDING")
-    nodes = api.state("nodes")
-    if (
-        isinstance(actors, Failed)
-        or isinstance(tasks, Failed)
-        or isinstance(groups, Failed)
-        or isinstance(nodes, Failed)
-    ):
+    try:
+        actors = api.state("actors", state="PENDING_CREATION")
+        tasks = api.state("tasks", state="PENDING_NODE_ASSIGNMENT")
+        groups = api.state("placement_groups", state="PENDING")
+        nodes = api.state("nodes")
+    except RayFailed:
         return None
     demands, totals = demands_of(actors, tasks, groups), totals_of(nodes)
     found = {}

@@ -8,11 +8,16 @@ start.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from jobmon_core.domain.errors import SchedulerUnavailable
 from jobmon_core.domain.logs.diagnosis.ray_reasons import LOST, STOPPED
 from jobmon_core.domain.slurm.states import JobState
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SERVER_ERROR = 500
 _START_TIMEOUT = "JOB_SUPERVISOR_ACTOR_START_TIMEOUT"
 # with these, the entrypoint never started, or its end was seen
 _ENDS = {
@@ -37,6 +42,20 @@ SUBMISSION_KEY = "jobmon_submission"  # in the metadata of a job: the token of j
 _MAX_MESSAGE = 80  # characters
 _MAX_CODE = (1 << 32) - 1
 _MAX_TIME_MS = 4_102_444_800_000  # the year 2100; a greater number is not a time, and may overflow a date
+
+
+class RayFailed(SchedulerUnavailable):
+    """A request without a usable answer."""
+
+    def __init__(self, why: str, status: int | None = None, *, is_sent: bool = True) -> None:
+        """``status`` is that of an HTTP error; ``is_sent``: whether the request may have arrived."""
+        super().__init__(why)
+        self.status, self.is_sent = status, is_sent
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether Ray took the request and rejected it."""
+        return self.status is not None and self.status < _SERVER_ERROR
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +107,9 @@ class Reading:
     is_late: bool = False  # it did not start in time: an end only if nothing can start it any more
 
 
-def parse_jobs(data: object) -> list[RayJob] | None:
-    """Return the jobs of the dashboard's list that can be read; None if ``data`` is not a list."""
-    if not isinstance(data, list):
-        return None
-    jobs = (parse_job(entry) for entry in data)
-    return [job for job in jobs if job is not None]
+def parse_jobs(entries: Iterable[object]) -> list[RayJob]:
+    """Return the jobs of the dashboard's list that can be read."""
+    return [job for entry in entries if (job := parse_job(entry))]
 
 
 def parse_job(data: object) -> RayJob | None:

@@ -19,6 +19,7 @@ import time
 import uuid
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.domain.errors import SchedulerRejected, StorageFailed
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import RemoteJob
-from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY
+from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY, RayFailed
 from jobmon_core.scheduler.ray.records import JobFolder, Registered, all_folders, new_folder
 from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.lock import command_lock
@@ -49,7 +50,6 @@ _WITHIN_S = 60.0  # of all attempts
 _WAIT_S = 1.0  # between two
 _UPLOAD_TIMEOUT_S = 300.0
 _MAX_UNSENT = 3  # attempts to connect
-_SERVER_ERROR = 500
 _WORKING_DIR = "working_dir"
 FOLDER_KEY = "jobmon_folder"  # in the metadata of a job: HOST:PATH of the folder that was sent for it
 _TAKEN = "the Ray cluster has a job with this submission id already"
@@ -64,7 +64,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Submitted:
+class SubmitResult:
     """The result of a submission, with the reason unless it was accepted."""
 
     fate: Fate
@@ -139,19 +139,19 @@ class RaySubmission:
         """Remove the record of the job, which was not submitted."""
         shutil.rmtree(self._folder.path, ignore_errors=True)
 
-    def submit(self) -> Submitted:
+    def submit(self) -> SubmitResult:
         """Submit the recorded job, in a helper; takes up to a minute, and five more to send a folder."""
         folder, service = self._folder, self.service
         description = self._with_token(folder)
         try:
             return Helper(self.resources.locks).run(
-                Submitted, lambda: _submit(folder, service, description), _WITHIN_S + _UPLOAD_TIMEOUT_S
+                SubmitResult, lambda: _submit(folder, service, description), _WITHIN_S + _UPLOAD_TIMEOUT_S
             )
         except HelperFailed as error:  # its process has ended
             attempt = folder.attempt()
             is_unsent = attempt is not None and not attempt.is_sent
             why = str(error).strip().rpartition("\n")[2]  # of a traceback, the error
-            return Submitted(Fate.REFUSED if is_unsent else Fate.UNKNOWN, why)
+            return SubmitResult(Fate.REFUSED if is_unsent else Fate.UNKNOWN, why)
 
     def _with_token(self, folder: JobFolder) -> dict[str, object]:
         """Return the body of the request, with the token of the submission in its metadata."""
@@ -161,7 +161,7 @@ class RaySubmission:
         return {**self.description, "metadata": {**metadata, SUBMISSION_KEY: job.token}}
 
 
-def _submit(folder: JobFolder, service: str, description: dict[str, object]) -> Submitted:
+def _submit(folder: JobFolder, service: str, description: dict[str, object]) -> SubmitResult:
     from jobmon_core.scheduler.ray.api import RayApi  # loads HTTP: only in the helper
 
     folder.save_attempt(is_sent=False)  # names this helper, which may outlive the command
@@ -170,34 +170,34 @@ def _submit(folder: JobFolder, service: str, description: dict[str, object]) -> 
 
 def submit_through(
     api: RayApi, description: Mapping[str, object], folder: JobFolder | None = None
-) -> Submitted:
+) -> SubmitResult:
     """Submit a job unless Ray has one with its id; first send its working folder if that is one of this host.
 
     Takes up to a minute, and five more to send a folder. Attempts are noted in the job's ``folder``.
     """
-    from jobmon_core.scheduler.ray.api import Failed, Version
-    from jobmon_core.scheduler.ray.ray_job import RayJob
-
-    version = api.version()
-    if not isinstance(version, Version):
-        return Submitted(Fate.REFUSED, version.why)
-    known, registered = api.job(str(description["submission_id"])), folder.registered() if folder else None
-    if isinstance(known, RayJob):
-        is_ours = registered is not None and known.token == registered.token != ""
-        if is_ours:
-            return Submitted(Fate.ACCEPTED)
-        return Submitted(Fate.REFUSED, _TAKEN)
+    try:
+        api.version()
+    except RayFailed as error:
+        return SubmitResult(Fate.REFUSED, str(error))
+    known, registered = None, folder.registered() if folder else None
+    with suppress(RayFailed):
+        known = api.job(str(description["submission_id"]))
+    if known:
+        if registered is not None and known.token == registered.token != "":
+            return SubmitResult(Fate.ACCEPTED)
+        return SubmitResult(Fate.REFUSED, _TAKEN)
     environment = description.get("runtime_env")
     working_dir = environment.get(_WORKING_DIR) if isinstance(environment, dict) else None
     if isinstance(environment, dict) and isinstance(working_dir, str) and is_folder_here(working_dir):
         try:
             package = package_of(Path(working_dir))
         except SchedulerRejected as error:
-            return Submitted(Fate.REFUSED, str(error))
-        if not api.has_package(package.name):
-            failed = api.upload_package(package.name, package.content, _UPLOAD_TIMEOUT_S)
-            if isinstance(failed, Failed):
-                return Submitted(Fate.REFUSED, f"the working folder was not sent: {failed.why}")
+            return SubmitResult(Fate.REFUSED, str(error))
+        try:
+            if not api.has_package(package.name):
+                api.upload_package(package.name, package.content, _UPLOAD_TIMEOUT_S)
+        except RayFailed as error:
+            return SubmitResult(Fate.REFUSED, f"the working folder was not sent: {error}")
         description = _with_package(description, environment, package)
     return send(api, description, _WITHIN_S, folder)
 
@@ -219,35 +219,42 @@ def _with_package(
 
 def send(
     api: RayApi, description: Mapping[str, object], within_s: float, folder: JobFolder | None = None
-) -> Submitted:
+) -> SubmitResult:
     """Send the request until its fate is known or the time is over; note each attempt in the job's folder."""
-    from jobmon_core.scheduler.ray.api import Failed
-
     name, deadline_s = str(description["submission_id"]), time.monotonic() + within_s
-    registered = folder.registered() if folder else None
     may_have_arrived, unsent = False, 0
     while True:
         if folder:
             folder.save_attempt(is_sent=True)
-        answer = api.submit(description)
-        if not isinstance(answer, Failed):
-            return Submitted(Fate.ACCEPTED)
-        is_refusal = answer.status is not None and answer.status < _SERVER_ERROR
-        if is_refusal and not may_have_arrived:
-            return Submitted(Fate.REFUSED, answer.why)
-        unsent += not answer.is_sent
-        may_have_arrived = may_have_arrived or (answer.is_sent and not is_refusal)
+        try:
+            api.submit(description)
+        except RayFailed as error:
+            failed = error
+        else:
+            return SubmitResult(Fate.ACCEPTED)
+        if failed.is_refusal and not may_have_arrived:
+            return SubmitResult(Fate.REFUSED, str(failed))
+        unsent += not failed.is_sent
+        may_have_arrived = may_have_arrived or (failed.is_sent and not failed.is_refusal)
         if not may_have_arrived and unsent >= _MAX_UNSENT:
-            return Submitted(Fate.REFUSED, answer.why)
-        if may_have_arrived and answer.status is not None:  # perhaps since the job exists already
-            job = api.job(name)
-            if job is not None and not isinstance(job, Failed):
-                if registered and registered.is_of_another_submission(job):
-                    return Submitted(Fate.REFUSED, _TAKEN)
-                return Submitted(Fate.ACCEPTED)
+            return SubmitResult(Fate.REFUSED, str(failed))
+        # a refusal, perhaps since the job exists already
+        if may_have_arrived and failed.status is not None and (found := _found(api, name, folder)):
+            return found
         if time.monotonic() + _WAIT_S > deadline_s:
-            return Submitted(Fate.UNKNOWN if may_have_arrived else Fate.REFUSED, answer.why)
+            return SubmitResult(Fate.UNKNOWN if may_have_arrived else Fate.REFUSED, str(failed))
         time.sleep(_WAIT_S)
+
+
+def _found(api: RayApi, name: str, folder: JobFolder | None) -> SubmitResult | None:
+    """Return what the job that Ray shows under this id means; None if it shows none."""
+    with suppress(RayFailed):
+        if job := api.job(name):
+            registered = folder.registered() if folder else None
+            if registered and registered.is_of_another_submission(job):
+                return SubmitResult(Fate.REFUSED, _TAKEN)
+            return SubmitResult(Fate.ACCEPTED)
+    return None
 
 
 class Package(NamedTuple):

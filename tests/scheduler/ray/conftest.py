@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import requests  # noqa: F401 - a helper, which is a fork, then need not load it
 
-from jobmon_core.scheduler.ray.client import RayScheduler
-from jobmon_core.scheduler.ray.remote_jobs import RayRemoteJobs
+from jobmon_core.scheduler.ray.client import RayRemoteJobs, RayScheduler
 from tests.support.fake_ray import FakeRay, ray_resources
 
 

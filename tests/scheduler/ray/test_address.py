@@ -6,7 +6,7 @@ import pytest
 
 from jobmon_core.domain.backends import url_of
 from jobmon_core.domain.errors import SchedulerRejected
-from jobmon_core.scheduler.ray.address import find_service
+from jobmon_core.scheduler.ray.client import find_service
 
 
 @pytest.mark.parametrize(

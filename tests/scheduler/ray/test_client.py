@@ -11,8 +11,7 @@ import pytest
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.rows import NotListed, QueueRow, RawAnswer, Record, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.ray.client import RayScheduler
-from jobmon_core.scheduler.ray.remote_jobs import RayRemoteJobs
+from jobmon_core.scheduler.ray.client import RayRemoteJobs, RayScheduler
 from tests.support.fake_ray import NODE, FakeRay, ray_job, ray_node
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from jobmon_core.scheduler.ray.api import RayApi
-from jobmon_core.scheduler.ray.death import death_of
+from jobmon_core.scheduler.ray.cluster_state import death_of
 from jobmon_core.scheduler.ray.ray_job import parse_job
 from tests.support.fake_ray import FakeRay, ray_job
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jobmon_core.domain.node.health.pods import parse_node_gpus
-from jobmon_core.scheduler.ray.demands import demands_of, shortage, totals_of
+from jobmon_core.scheduler.ray.cluster_state import demands_of, shortage, totals_of
 from tests.support.fake_ray import ray_node
 
 NODES = totals_of([ray_node(CPU=4.0, **{"node:192.0.2.2": 1.0}), ray_node(CPU=2.0, GPU=2.0)])

@@ -17,11 +17,10 @@ from jobmon_core.domain.slurm.rows import NotListed, RawAnswer
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.ray import submission as submit
 from jobmon_core.scheduler.ray.api import RayApi
-from jobmon_core.scheduler.ray.client import RayScheduler, processes_left
+from jobmon_core.scheduler.ray.client import RayRemoteJobs, RayScheduler, processes_left
 from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY
 from jobmon_core.scheduler.ray.records import JobFolder
-from jobmon_core.scheduler.ray.remote_jobs import RayRemoteJobs
-from jobmon_core.scheduler.ray.submission import Fate, RaySubmission, Submitted, package_of, send
+from jobmon_core.scheduler.ray.submission import Fate, RaySubmission, SubmitResult, package_of, send
 from tests.support.fake_ray import FakeRay, ray_job, ray_resources
 
 JOB = {"submission_id": "jobmon-1", "entrypoint": "python train.py"}
@@ -32,7 +31,7 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(submit, "_WAIT_S", 0.01)
 
 
-def sent(ray: FakeRay, folder: Path, within_s: float = 60.0) -> Submitted:
+def sent(ray: FakeRay, folder: Path, within_s: float = 60.0) -> SubmitResult:
     return send(RayApi(ray.service, os.environ), JOB, within_s, JobFolder(folder))
 
 
@@ -56,7 +55,7 @@ def test_a_submission_whose_answers_get_lost_is_sent_again_and_started_once(
 
 def test_a_refusal_is_final(ray: FakeRay, folder: Path) -> None:
     ray.refusals["/api/jobs/"] = (400, "ValueError: runtime_env must be a dict")
-    assert sent(ray, folder) == Submitted(
+    assert sent(ray, folder) == SubmitResult(
         Fate.REFUSED,
         f"the Ray dashboard {ray.service} answered HTTP 400: ValueError: runtime_env must be a dict",
     )
@@ -190,11 +189,11 @@ def test_an_error_before_the_request_is_a_refusal(
         raise MemoryError("no memory")
 
     monkeypatch.setattr(submit, "package_of", fail)
-    assert submission.submit() == Submitted(Fate.REFUSED, "MemoryError: no memory")
+    assert submission.submit() == SubmitResult(Fate.REFUSED, "MemoryError: no memory")
     monkeypatch.undo()
     Path(os.fsdecode(os.fsencode(work) + b"/caf\xe9.txt")).touch()
     why = "--working-dir: the file name caf\\xe9.txt is not UTF-8; rename it"
-    assert submission.submit() == Submitted(Fate.REFUSED, why)
+    assert submission.submit() == SubmitResult(Fate.REFUSED, why)
     assert ray.count("POST") == 0
 
 
@@ -208,7 +207,7 @@ def test_an_error_after_a_request_proves_nothing(
         raise OSError("a bug")
 
     monkeypatch.setattr(RayApi, "submit", fail)
-    assert submission.submit() == Submitted(Fate.UNKNOWN, "OSError: a bug")
+    assert submission.submit() == SubmitResult(Fate.UNKNOWN, "OSError: a bug")
 
 
 def test_two_submissions_under_one_id_are_one(ray: FakeRay, folder: Path, scheduler: RayScheduler) -> None:
@@ -231,7 +230,7 @@ def test_of_two_homes_that_submit_one_id_only_the_one_whose_job_was_started_foll
     ray.rivals = [ray_job("jobmon-1", metadata={SUBMISSION_KEY: "of another home"})]
     submission = RaySubmission(ray_resources(folder), ray.service, {**JOB, "metadata": {"team": "a"}})
     submission.record()
-    assert submission.submit() == Submitted(
+    assert submission.submit() == SubmitResult(
         Fate.REFUSED, "the Ray cluster has a job with this submission id already"
     )
     assert ray.started == ["jobmon-1"]

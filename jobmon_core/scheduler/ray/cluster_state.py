@@ -1,17 +1,25 @@
-"""What jobs of a Ray cluster wait for, and whether any node has it. Everything here is pure.
+"""What Ray's state API shows beyond the list of jobs: whether processes of a job live, what waits for what.
 
-Source: the entries of Ray's state API (``/api/v0/nodes``, ``actors``, ``tasks``, ``placement_groups``), 2.60.
+Source: the entries of ``/api/v0/nodes``, ``actors``, ``tasks``, ``workers``, ``placement_groups``, 2.60.
+
+That Ray calls a job FAILED does not prove that its processes have ended. The exit code of the driver shows
+that its command ended, and STOPPED that Ray killed it. But the command may be a shell that was killed, while
+the driver below it, or an actor, runs on and writes checkpoints.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jobmon_core.domain.humanize import listed
+from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.logs.diagnosis.ray_reasons import SHORT
+from jobmon_core.scheduler.ray.ray_job import RayFailed, read_job
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from jobmon_core.scheduler.ray.api import RayApi
+    from jobmon_core.scheduler.ray.ray_job import RayJob
 
     Resources = dict[str, float]
 
@@ -21,6 +29,74 @@ _HIDDEN = ("node:", "object_store_memory", "memory", "bundle_")
 _MAX_SHOWN = 3
 _MAX_AMOUNT = 1e18  # of a resource; memory is in bytes
 _GIB = 1 << 30
+
+
+class Death(NamedTuple):
+    """What shows that no process of a job lives, or why that is not known."""
+
+    proof: str = ""  # empty: it is not proved
+    doubt: str = ""
+
+
+def death_of(api: RayApi, entry: RayJob) -> Death:
+    """Return whether the processes of a job that Ray shows as ended have ended."""
+    reading = read_job(entry)
+    doubt = reading.ended_unknown_why
+    if not entry.has_ended:
+        doubt = f"Ray shows {entry.status}"
+    elif reading.is_late and may_start(api, entry):
+        doubt = "Ray did not start it in time, but may start it later"
+    elif not doubt and entry.job_id:
+        doubt = _still_there(api, entry, is_lost=reading.is_lost)
+    elif reading.is_lost:
+        doubt = reading.reason
+    code = "" if entry.exit_code is None else f", exit code {entry.exit_code}"
+    if doubt:
+        return Death(doubt=doubt)
+    return Death(f"Ray shows {entry.status}{code}, and no process of it")
+
+
+def _still_there(api: RayApi, entry: RayJob, *, is_lost: bool) -> str:
+    """Return which process of a job may live, as a driver has connected; empty if none."""
+    is_alive = driver_is_alive(api, entry)
+    if is_alive or (is_alive is None and is_lost):
+        more = "nothing shows that its driver has ended"
+        if is_alive:
+            more = "its driver runs"
+        return f"Ray shows {entry.status}, but {more}"
+    try:
+        actors = api.state("actors", job_id=entry.job_id, state="ALIVE")
+    except RayFailed as error:
+        return f"it is not known whether its actors live: {error}"
+    if actors:
+        return f"{count(len(actors), 'actor')} of it live: {actors[0].get('class_name')}"
+    return ""
+
+
+def driver_is_alive(api: RayApi, entry: RayJob) -> bool | None:
+    """Return whether the process of a driver lives; None if Ray does not show that.
+
+    Ray keeps calling the processes of a node alive whose raylet died.
+    """
+    try:
+        # the worker id of a driver is its job id, filled up with f
+        (worker,) = api.state("workers", worker_id=f"{entry.job_id}{'f' * 48}")
+    except (RayFailed, ValueError):  # no answer, or not of one worker
+        return None
+    is_alive = worker.get("is_alive")
+    return is_alive if isinstance(is_alive, bool) else None
+
+
+def may_start(api: RayApi, entry: RayJob) -> bool:
+    """Whether the actor that starts an entrypoint waits or lives; also if that is not known.
+
+    After its time to start is over, Ray may still place it, e.g. on a node that comes up (ray#41437, #55858).
+    """
+    try:
+        actors = api.state("actors", name=f"{SUPERVISOR}{entry.submission_id}")
+    except RayFailed:
+        return True
+    return any(actor.get("state") != "DEAD" for actor in actors)
 
 
 class Demand(NamedTuple):
@@ -73,11 +149,11 @@ def shortage(demands: Sequence[Demand], totals: Sequence[Resources]) -> str:
     if not missing or not totals:
         return ""
     asked = list(dict.fromkeys(f"{each.what} asks for {_bundles(each.bundles)}" for each in missing))
-    count = "its node has"
+    nodes = "its node has"
     if len(totals) > 1:
-        count = f"its {len(totals)} nodes have"
+        nodes = f"its {len(totals)} nodes have"
     whole = {key: sum(each.get(key, 0) for each in totals) for each in totals for key in each}
-    return f"{SHORT}: {listed(asked, _MAX_SHOWN, '; ')}. The cluster: {count} {_shown(whole)}"
+    return f"{SHORT}: {listed(asked, _MAX_SHOWN, '; ')}. The cluster: {nodes} {_shown(whole)}"
 
 
 def _may_fit(demand: Demand, totals: Sequence[Resources]) -> bool:
@@ -101,7 +177,7 @@ def _bundles(bundles: Sequence[Resources]) -> str:
     counted: dict[str, int] = {}
     for needs in bundles:
         counted[_shown(needs)] = counted.get(_shown(needs), 0) + 1
-    return ", ".join(text if count == 1 else f"{count} x ({text})" for text, count in counted.items())
+    return ", ".join(text if number == 1 else f"{number} x ({text})" for text, number in counted.items())
 
 
 def _shown(resources: Resources) -> str:
