@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
+from jobmon_core.domain.backends import url_of
+from jobmon_core.domain.errors import SchedulerRejected, SchedulerUnavailable, UnknownJob
+from jobmon_core.domain.node.health.model import ClusterResources
 from jobmon_core.domain.slurm.rows import NotListed, QueueRow, RawAnswer, Record, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.ray.client import RayRemoteJobs, RayScheduler
-from tests.support.fake_ray import NODE, FakeRay, ray_job, ray_node
+from jobmon_core.scheduler.ray.client import RayRemoteJobs, RayScheduler, cluster_resources, find_service
+from tests.support.fake_ray import NODE, FakeRay, ray_job, ray_node, ray_resources
 
 
 def look(scheduler: RayScheduler, *job_ids: int) -> tuple[QueueRow, ...]:
@@ -323,3 +325,60 @@ def test_a_damaged_record_costs_one_job(
     remote.register("b")
     (folder / "1" / "job.json").write_text(json.dumps({"name": 7}))
     assert [row.ref.job_id for row in look(scheduler, 1, 2)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("address", "environment", "service", "url"),
+    [
+        ("", {}, "127.0.0.1:8265", "http://127.0.0.1:8265"),
+        ("head:8265/", {"RAY_ADDRESS": "other:1"}, "head:8265", "http://head:8265"),
+        (
+            "",
+            {"RAY_API_SERVER_ADDRESS": "https://ray.site.org"},
+            "https://ray.site.org",
+            "https://ray.site.org",
+        ),
+        ("", {"RAY_ADDRESS": "auto"}, "127.0.0.1:8265", "http://127.0.0.1:8265"),
+    ],
+)
+def test_a_cluster_is_named_by_its_dashboard(
+    address: str, environment: dict[str, str], service: str, url: str
+) -> None:
+    assert find_service(address, environment) == service
+    assert url_of(service) == url
+
+
+@pytest.mark.parametrize(
+    "address", ["http://[::1", "ray://head:10001", "http://", "head:port", "head:0", "head:99999"]
+)
+def test_another_address_is_refused_in_one_line(address: str) -> None:
+    with pytest.raises(SchedulerRejected, match="not the address of a Ray dashboard"):
+        find_service(address, {})
+
+
+@pytest.mark.parametrize(
+    "address", ["http://me:hunter2@head", "http://head/?token=hunter2", "head:1/#hunter2"]
+)
+def test_a_secret_in_an_address_is_refused_and_not_shown(address: str) -> None:
+    with pytest.raises(SchedulerRejected, match="more than a host and a port") as refused:
+        find_service(address, {})
+    assert "hunter2" not in str(refused.value)
+
+
+_STATUS = "Pending:\n (no pending nodes)\nTotal Usage:\n 2.0/16.0 CPU\n 0.0/8.0 GPU\n"
+
+
+def test_the_resources_are_those_of_ray_status(ray: FakeRay, folder: Path) -> None:
+    ray.cluster_status = _STATUS
+    assert cluster_resources(ray_resources(folder), ray.service) == ClusterResources(8.0, 0.0, 16.0, 2.0)
+
+
+def test_a_cluster_that_does_not_answer_or_shows_none_is_unreachable(ray: FakeRay, folder: Path) -> None:
+    resources = ray_resources(folder)
+    assert cluster_resources(resources, ray.service) == Unreachable(
+        "the dashboard shows no resources of the cluster"
+    )
+    ray.refusals["/api/cluster_status"] = (503, "down")
+    found = cluster_resources(resources, ray.service)
+    assert isinstance(found, Unreachable)
+    assert "503" in found.why
