@@ -84,7 +84,7 @@ def watch_on_host(options: argparse.Namespace) -> WatchedJob:
 
 def run_there(options: argparse.Namespace, command: Sequence[str]) -> int:
     """Start a command on a host and watch it; return the exit code of jobmon, not that of the command."""
-    from jobmon_core.app.remote.run_on_host import run_on_host  # only with --host
+    from jobmon_core.app.remote.watch import run_on_host  # only with --host
     from jobmon_core.app.restarts.first_attempt import first_attempt
     from jobmon_core.app.runs.submit_request import SubmitRequest
     from jobmon_core.domain.job.job_settings import RunOptions

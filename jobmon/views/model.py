@@ -26,9 +26,8 @@ from jobmon_core.domain.logs.diagnosis.model import (
     Diagnosis,
 )
 from jobmon_core.domain.messages.scheduler_outage import current_outage
-from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
-from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, stated_reason
+from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, exit_phrase, stated_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

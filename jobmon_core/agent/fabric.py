@@ -10,9 +10,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.agent.background import Background
-from jobmon_core.agent.node import SYS, bytes_of_cards
-from jobmon_core.agent.proc import PROC, read_file
+from jobmon_core.agent.proc import PROC, SYS, Background, bytes_of_cards, read_file
 from jobmon_core.domain.node.telemetry.model import Fabric, FabricKind, FabricPort
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from jobmon_core.agent import cgroup, node, proc
-from jobmon_core.agent.background import Background
+from jobmon_core.agent import cgroup, proc
 from jobmon_core.agent.fabric import FabricMeter
-from jobmon_core.agent.gpu.meter import GpuMeter
+from jobmon_core.agent.gpu_meter import GpuMeter
+from jobmon_core.agent.proc import Background
 from jobmon_core.agent.processes import TaskProcesses
 from jobmon_core.agent.worker_meter import Span, WorkerMeter
 from jobmon_core.domain.node.telemetry.mean import rounded
@@ -58,7 +58,7 @@ class TaskMeter:
         self._processes = TaskProcesses(target)
         self._workers = WorkerMeter(target.pids, proc.boot_s(now_s))
         self._node_name = node_name
-        self._node_before = node.read_counters()
+        self._node_before = proc.read_counters()
         self._resources = _Resources(earlier)
         self._disks = _Disks(disks)
         self._fabric = FabricMeter()
@@ -98,11 +98,11 @@ class TaskMeter:
         processes = self._processes.look(now_ticks)
         environments = [process.environment for process in processes.values() if process.environment]
         gpus = self.gpus.read(environments, processes.keys())
-        counters = node.read_counters()
+        counters = proc.read_counters()
         sample = Sample(
             round(now_s, 1),
             round(span.seconds, 1),
-            rounded(node.node(self._node_name, self._node_before, counters, span.seconds)),
+            rounded(proc.node(self._node_name, self._node_before, counters, span.seconds)),
             tuple(rounded(worker) for worker in self._workers.read(processes, span, gpus)),
             tuple(rounded(gpu) for gpu in gpus),
             self._resources.memory(processes, at_s),
@@ -210,10 +210,10 @@ class _Disks:
 
     def _ask(self, path: str) -> bool:
         def read() -> None:
-            disk = node.read_disk(path)
+            disk = proc.read_disk(path)
             if disk:
                 self._found[path] = disk
-            self._folders[path] = node.read_folder(path)
+            self._folders[path] = proc.read_folder(path)
 
         self._found.pop(path, None)
         self._folders.pop(path, None)

@@ -1,13 +1,22 @@
-"""Reads the process table in /proc, with system calls only: it is read every few seconds beside a job."""
+"""Reads the process table, the counters of the node and the space on file systems, with system calls only.
+
+It does so every few seconds beside a job. Without pathlib: a Path interns the names in it. Each time a name
+is interned again, it takes a new place in Python's table of interned strings, which grows by hundreds of KB.
+"""
 
 from __future__ import annotations
 
 import os
+import threading
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.domain.node.telemetry.model import Disk, Folder, Node
+from jobmon_core.system.files import usable_bytes
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 PROC = "/proc"
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -142,3 +151,108 @@ def boot_s(now_s: float) -> float:
 def ticks(seconds: float) -> int:
     """Return seconds as clock ticks."""
     return int(seconds * TICKS_PER_S)
+
+
+SYS = "/sys"
+_IDLE, _IO_WAIT, _GUEST = 3, 4, 8  # positions in the first line of /proc/stat; guest time is user time, too
+_RECEIVED, _SENT = 0, 8  # positions in /proc/net/dev
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Counters of the node that only grow."""
+
+    cpu: tuple[int, ...] = ()  # clock ticks by kind
+    received: int = 0  # bytes
+    sent: int = 0
+
+
+def read_counters(proc: str = PROC, sys: str = SYS) -> Counters:
+    """Return the counters of the node; empty ones if any of them cannot be read."""
+    try:
+        cpu = tuple(int(word) for word in read_file(f"{proc}/stat").split(b"\n", 1)[0].split()[1:])
+        cards = bytes_of_cards(proc, sys).values()
+    except (OSError, ValueError, IndexError):
+        return Counters()
+    return Counters(cpu, sum(received for received, _ in cards), sum(sent for _, sent in cards))
+
+
+def node(name: str, before: Counters, now: Counters, span_s: float) -> Node:
+    """Return the figures of the node over a span, from its counters before and after."""
+    spent = [after - earlier for earlier, after in zip(before.cpu, now.cpu, strict=False)]
+    total = sum(spent[:_GUEST])
+    idle = sum(spent[_IDLE : _IO_WAIT + 1])
+    memory = _memory()
+    return Node(
+        name,
+        os.cpu_count() or 0,
+        os.getloadavg()[0],
+        100 * (total - idle) / total if total > 0 else None,
+        100 * spent[_IO_WAIT] / total if total > 0 else None,
+        memory.get(b"MemTotal"),
+        memory.get(b"MemAvailable"),
+        max(0, now.received - before.received) / span_s if before.cpu else None,
+        max(0, now.sent - before.sent) / span_s if before.cpu else None,
+    )
+
+
+def read_disk(path: str) -> Disk | None:
+    """Return the space on the file system of a folder; None if it cannot be read. It may hang."""
+    try:
+        status = os.statvfs(path)
+    except OSError:
+        return None
+    free = status.f_bavail * status.f_frsize
+    return Disk(path, usable_bytes(status), free, status.f_files, status.f_favail)
+
+
+def read_folder(path: str) -> Folder:
+    """Return whether a folder exists and can be written, or can be created. It may hang."""
+    nearest = path
+    while not os.path.lexists(nearest):
+        nearest = os.path.dirname(nearest) or "/"  # noqa: PTH120 - as above
+    is_usable = os.path.isdir(nearest) and os.access(nearest, os.W_OK | os.X_OK)  # noqa: PTH112 - as above
+    return Folder(path, nearest == path, is_usable)
+
+
+def _memory() -> dict[bytes, int]:
+    try:
+        pairs = (line.split() for line in read_file("/proc/meminfo").splitlines()[:8])
+        return {words[0].rstrip(b":"): int(words[1]) * 1024 for words in pairs}
+    except (OSError, ValueError, IndexError):
+        return {}
+
+
+def bytes_of_cards(proc: str = PROC, sys: str = SYS) -> dict[str, tuple[int, int]]:
+    """Return the bytes received and sent by each network card, or interface if there is no card.
+
+    What passes through a bridge or a bond is counted at the card.
+
+    Raises:
+        OSError, ValueError, IndexError: /proc/net/dev cannot be read.
+    """
+    lines = (line.partition(b":") for line in read_file(f"{proc}/net/dev").splitlines()[2:])
+    counters = {name.strip().decode(): words.split() for name, _, words in lines}
+    counters.pop("lo", None)
+    cards = [name for name in counters if os.path.exists(f"{sys}/class/net/{name}/device")]  # noqa: PTH110 - as above
+    return {name: (int(counters[name][_RECEIVED]), int(counters[name][_SENT])) for name in cards or counters}
+
+
+class Background:
+    """Makes one call at a time in a thread of its own; the thread cannot keep the process from ending."""
+
+    def __init__(self) -> None:
+        """Start nothing yet."""
+        self._thread: threading.Thread | None = None
+
+    def run(self, call: Callable[[], None], timeout_s: float) -> bool:
+        """Start a call and wait for its end; return whether it ended within ``timeout_s``.
+
+        While an earlier call has not ended, the new one is not started, and False is returned at once.
+        """
+        if self._thread is not None and self._thread.is_alive():
+            return False
+        self._thread = threading.Thread(target=call, daemon=True)
+        self._thread.start()
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()

@@ -18,7 +18,7 @@ from jobmon_core.domain.node.launch.judge import launch_events
 from jobmon_core.domain.node.launch.model import FIRST_OUTPUT, WINDOW_S, LaunchFacts, LaunchState, WorkerLogs
 from jobmon_core.domain.node.telemetry.model import Folder
 from jobmon_core.domain.node.telemetry.summary import is_current
-from jobmon_core.domain.slurm.node_list import node_names
+from jobmon_core.domain.slurm.rows import node_names
 from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from jobmon_core.domain.node.telemetry.model import WorkerStatus
 from jobmon_core.domain.node.triage.judge import advised_for, is_due, judge, of_run, triage_events
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
 from jobmon_core.domain.node.triage.stacks import NodeStacks, StackReport, command, compare
-from jobmon_core.domain.slurm.exit_codes import exit_phrase
-from jobmon_core.domain.slurm.states import Outcome, Phase
+from jobmon_core.domain.slurm.states import Outcome, Phase, exit_phrase
 from jobmon_core.observe.logs.read import read_tail
 from jobmon_core.observe.patterns.xids import xid_errors
 from jobmon_core.observe.progress.reader import read_progress

@@ -26,9 +26,8 @@ from jobmon_core.domain.many.autostart.command import (
     without_lines,
 )
 from jobmon_core.domain.many.autostart.logind_rules import kills_at_logout
-from jobmon_core.host.crontab import Crontab, cron_runs
+from jobmon_core.host.autostart import Crontab, UserUnits, cron_runs
 from jobmon_core.host.logind import Logind
-from jobmon_core.host.systemd import UserUnits
 from jobmon_core.notify.discord.channel import WEBHOOK_VARIABLES
 from jobmon_core.system.environment import QUERY_PROGRAMS, SMTP_PASSWORD_VARIABLE, dir_of_program
 from jobmon_core.system.runner import Runner

@@ -17,7 +17,7 @@ from jobmon_core.app.outcome import ANSWERS, ERRORS
 from jobmon_core.context import Context
 from jobmon_core.domain import errors
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected, SchedulerUnavailable, StorageFailed
-from jobmon_core.domain.slurm.sbatch_errors import is_no_answer
+from jobmon_core.domain.slurm.rows import is_no_answer
 from jobmon_core.store.home import Home
 from jobmon_core.system.clock import Clock, Wake
 from jobmon_core.system.json_codec import from_json, to_json

@@ -16,7 +16,7 @@ from jobmon_core.domain.job.tracking.agent_plan import (
     reporting_since_s,
     run_of,
 )
-from jobmon_core.domain.slurm.node_list import node_names
+from jobmon_core.domain.slurm.rows import node_names
 from jobmon_core.monitor.task_agent import TaskAgent
 from jobmon_core.store.telemetry import AgentRecord
 from jobmon_core.system.files import private_folder

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from jobmon_core.agent.loop import Logs
 from jobmon_core.domain.node.telemetry.agent import AgentOptions, agent_command
 from jobmon_core.domain.node.telemetry.model import AgentReport, Worker, WorkerStatus
 from jobmon_core.store.telemetry import TaskTelemetry
@@ -216,3 +217,17 @@ def test_wrong_options_are_refused_in_one_line() -> None:
     assert result.returncode == 64
     assert result.stderr.count("\n") == 1
     assert not result.stdout
+
+
+def test_a_word_that_was_there_before_is_not_found_again_at_its_end(tmp_path: Path) -> None:
+    log = tmp_path / "out.log"
+    log.write_text("an earlier error\n")
+    logs = Logs((str(log),))
+    logs.skip_old()
+    for text, is_suspicious in (("step 1\n", False), ("fail", False), ("ed\n", True), ("step 2\n", False)):
+        with log.open("a") as file:
+            file.write(text)
+        assert logs.look() is is_suspicious, text
+    log.write_text("killed\n")  # the log was truncated
+    assert logs.look()
+    assert not logs.look()

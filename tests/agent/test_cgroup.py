@@ -18,7 +18,7 @@ from jobmon_core.agent.cgroup import (
     memory_cgroup,
     share_of,
 )
-from jobmon_core.agent.node import Counters, node, read_counters
+from jobmon_core.agent.proc import Counters, node, read_counters
 from jobmon_core.domain.node.telemetry.model import Memory
 
 _V1_MEMORY = {

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from jobmon_core.agent.report_files import HEADER, ReportFiles
 from jobmon_core.domain.node.telemetry.mean import rounded
 from jobmon_core.domain.node.telemetry.model import AgentReport, Cpu, Gpu, Memory, Node, Sample, Worker
 from jobmon_core.store.telemetry import GPU_METRICS, TaskTelemetry
 from tests.support.documentation import page
+from tests.support.processes import python, said
 
 START_S, MINUTE_S = 1_790_000_000.0, 60.0
 
@@ -88,3 +91,38 @@ def full_sample(at_s: float) -> Sample:
 def test_the_documentation_explains_each_column_in_its_order() -> None:
     rows = page("gpus").partition("| columns | meaning |")[2].partition("\n\n")[0].splitlines()[2:]
     assert [name for row in rows for name in row.split("|")[1].split("`")[1::2]] == HEADER.split(",")
+
+
+_OFTEN = """
+import os, sys
+from pathlib import Path
+from benchmarks.load_parts.processes import memory
+from jobmon_core.agent.proc import bytes_of_cards, read_folder
+from jobmon_core.system.files import write_atomically
+
+def repeat(times):
+    for _ in range(times):
+        {call}
+
+folder = Path(sys.argv[1])
+proc, system, results, report = (str(folder / name) for name in ("proc", "sys", "results/of/a/run", "report"))
+report = Path(report)
+repeat(100)
+before = memory(os.getpid()).private
+repeat(10_000)
+print(memory(os.getpid()).private - before)
+"""
+_CARDS = 8
+_NOTHING_KB = 100
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["bytes_of_cards(proc, system)", "read_folder(results)", 'write_atomically(report, b"", durable=False)'],
+)
+def test_names_that_come_again_and_again_take_no_memory(call: str, tmp_path: Path) -> None:
+    cards = "".join(f"card{number}: 1 0 0 0 0 0 0 0 1 0\n" for number in range(_CARDS))
+    (tmp_path / "proc/net").mkdir(parents=True)
+    (tmp_path / "proc/net/dev").write_text(f"Inter-|\n face |\n{cards}", encoding="ascii")
+    with python(_OFTEN.format(call=call), str(tmp_path)) as process:
+        assert int(said(process)) < _NOTHING_KB

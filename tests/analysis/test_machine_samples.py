@@ -14,7 +14,7 @@ from jobmon_core.domain.node.telemetry.model import Sample
 from jobmon_core.domain.node.triage.judge import judge
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.ssh.usage import sample_of
+from jobmon_core.scheduler.ssh.records import sample_of
 from jobmon_core.store import telemetry as telemetry_files
 from jobmon_core.store.telemetry import TaskTelemetry
 

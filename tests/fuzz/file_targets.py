@@ -32,7 +32,7 @@ from jobmon_core.domain.many.autostart.command import (
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.scheduler_outage import OutageNotice
 from jobmon_core.domain.webhook import Mentions
-from jobmon_core.host.crontab import Crontab
+from jobmon_core.host.autostart import Crontab
 from jobmon_core.lifecycle.health import Health, JobStatus
 from jobmon_core.notify.channels import CHANNEL_TYPES
 from jobmon_core.notify.discord import payload

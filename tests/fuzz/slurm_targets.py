@@ -29,10 +29,10 @@ from jobmon_core.domain.slurm.rows import (
 )
 from jobmon_core.domain.slurm.sbatch_options import directive_words, script_directives
 from jobmon_core.domain.slurm.states import Phase
+from jobmon_core.scheduler.records import from_answer
 from jobmon_core.scheduler.slurm import sbatch_output, values
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.scheduler.slurm.commands import QUEUE_COLUMNS, SEP
-from jobmon_core.scheduler.status_row import from_answer
 from tests.support.fake_runner import FakeRunner, said
 
 _MAX_IDS = 12  # of one answer to look for

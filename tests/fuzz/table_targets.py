@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, Usage
-from jobmon_core.domain.slurm.states import JobState, Phase
+from jobmon_core.domain.slurm.states import SIGNAL_BASE, JobState, Phase
 from jobmon_core.scheduler.slurm.commands import ACCOUNTING_FIELDS, SEP
 from jobmon_core.scheduler.slurm.sacct import is_answer, read_accounting
 from jobmon_core.scheduler.slurm.scontrol import read_records

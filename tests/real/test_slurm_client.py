@@ -25,8 +25,7 @@ from jobmon_core.domain.slurm.rows import (
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
-from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
-from jobmon_core.scheduler.slurm.session_search import SearchDeps
+from jobmon_core.scheduler.slurm.find_submitted import SearchDeps, SubmissionFinder
 from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
 from jobmon_core.system.runner import Runner
 from tests.recordings.record import AWKWARD_NAME

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from jobmon_core.context import Context
 from jobmon_core.domain.slurm.rows import Unreachable
+from jobmon_core.scheduler.records import StatusRow, from_answer
 from jobmon_core.scheduler.ssh.client import SshScheduler
 from jobmon_core.scheduler.ssh.jobs import HostJobs
 from jobmon_core.scheduler.ssh.start import CommandStarter
-from jobmon_core.scheduler.status_row import StatusRow, from_answer
 from tests.support.ssh_server import Box
 from tests.support.waiting import eventually
 

@@ -13,8 +13,7 @@ from jobmon_core.analysis.job_logs import own_files
 from jobmon_core.domain.artifacts.model import ListedFile
 from jobmon_core.domain.humanize import size
 from jobmon_core.domain.job.own_files import Origin
-from jobmon_core.domain.slurm.exit_codes import effective_signal
-from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.slurm.states import Outcome, effective_signal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,9 +25,8 @@ from jobmon_core.domain.node.health.network import NetworkFacts, NodeFabric, net
 from jobmon_core.domain.node.health.pods import PodAnswer
 from jobmon_core.domain.node.telemetry.model import AgentReport, Fabric, Node, Sample
 from jobmon_core.domain.node.telemetry.summary import is_current
-from jobmon_core.domain.slurm.node_list import node_names
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
-from jobmon_core.domain.slurm.rows import Unreachable
+from jobmon_core.domain.slurm.rows import Unreachable, node_names
 from jobmon_core.domain.slurm.states import JobState, Phase, stated_reason
 from jobmon_core.lifecycle.health import Health
 from jobmon_core.observe.kubectl import ask_pod

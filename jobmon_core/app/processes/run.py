@@ -20,15 +20,14 @@ from jobmon_core.domain.job.job_settings import RunOptions
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.logs.progress.events.event import WARNINGS, EventKind
 from jobmon_core.domain.messages.job_ended import job_ended_messages
-from jobmon_core.domain.slurm.exit_codes import exit_phrase
-from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.slurm.states import Outcome, exit_phrase
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.polling.queue import SharedQueue
-from jobmon_core.scheduler.command_name import INTERPRETER, program_or_script
 from jobmon_core.scheduler.local.backend import LOCAL
 from jobmon_core.scheduler.local.command import CommandOptions, CommandSubmitter
 from jobmon_core.scheduler.local.foreground import ForegroundJob, ForwardedSignals, TerminalClosed
 from jobmon_core.scheduler.local.job_dir import JobDir
+from jobmon_core.scheduler.this_host import INTERPRETER, program_or_script
 from jobmon_core.system.files import file_stamp
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.job_ids import JobRef, compact
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
 from jobmon_core.domain.slurm.rows import RawAnswer
-from jobmon_core.scheduler.command_name import command_name
 from jobmon_core.scheduler.process.backend import PROCESS
 from jobmon_core.scheduler.process.client import Process, ProcessGroup, ProcessScheduler
 from jobmon_core.scheduler.process.find import find_process, find_processes, find_started_by
+from jobmon_core.scheduler.this_host import command_name
 from jobmon_core.store.jobs import state_id
 from jobmon_core.system.users import user_name
 

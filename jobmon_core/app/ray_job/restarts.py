@@ -15,9 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.app.ray_job.attempts import end_of, find_job
 from jobmon_core.app.ray_job.checkpoints import newest_complete
-from jobmon_core.app.ray_job.ends import end_of
-from jobmon_core.app.ray_job.find import find_job
 from jobmon_core.app.ray_job.look import is_stalled
 from jobmon_core.app.remote.ray_cluster import next_request
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
@@ -44,7 +43,7 @@ from jobmon_core.store.lineages import RecordedSubmission
 if TYPE_CHECKING:
     from logging import Logger
 
-    from jobmon_core.app.ray_job.find import FoundJob
+    from jobmon_core.app.ray_job.attempts import FoundJob
     from jobmon_core.app.ray_job.look import RayCluster
     from jobmon_core.context import Context
     from jobmon_core.domain.job.restart.model import Decision, PickedCheckpoint

@@ -43,10 +43,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.job.job_settings import JobSettings
+    from jobmon_core.domain.job.job_settings import JobSettings, RestartSettings
     from jobmon_core.domain.job.restart.model import Decision
     from jobmon_core.domain.job.restart.ray_attempts import Description
-    from jobmon_core.domain.job.restart.settings import RestartSettings
 
 _ID_BYTES = 8
 

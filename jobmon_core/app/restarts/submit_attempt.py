@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.restarts.pick import is_still, set_aside
 from jobmon_core.app.processes.run import command_submitter
 from jobmon_core.app.remote.ray_cluster import submit_next_to_ray
-from jobmon_core.app.remote.run_on_host import run_on_host
+from jobmon_core.app.remote.watch import run_on_host
 from jobmon_core.app.runs.recorded import become_like, script_path, tracker_ids, with_script
 from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.app.sbatch_arguments import readable
@@ -49,8 +49,7 @@ from jobmon_core.domain.job.restart.next_submission import (
 )
 from jobmon_core.domain.messages.what_follows import origin_text
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import NotListed, Unreachable
-from jobmon_core.domain.slurm.sbatch_errors import is_no_answer
+from jobmon_core.domain.slurm.rows import NotListed, Unreachable, is_no_answer
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.scheduler.base import CutOffSubmission, Submission, Submitted, Untraceable

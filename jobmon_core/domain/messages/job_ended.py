@@ -18,10 +18,9 @@ from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.messages.parts import job_title, where_fields
 from jobmon_core.domain.messages.what_follows import never_starts_in_chain, restart_sentence, with_chain
-from jobmon_core.domain.slurm.exit_codes import labelled_exit
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import waited_for_failure
-from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.slurm.states import JobState, Outcome, labelled_exit
 
 _EndedTask = tuple[Task, End]
 

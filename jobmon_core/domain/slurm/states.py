@@ -1,6 +1,8 @@
-"""The states of a Slurm job, and the phase that each of them implies.
+"""The states of a Slurm job, the phase that each of them implies, and descriptions of exit codes and signals.
 
-Source: Slurm's ``job_state_codes`` documentation and ``slurm_protocol_defs.c``, 20.11 to 25.11.
+Sources: Slurm's ``job_state_codes`` documentation, ``slurm_protocol_defs.c``, 20.11 to 25.11, and
+``slurm_errno.h``; bash(1) "EXIT STATUS" and signal(7). Slurm also uses the signal field for conditions of its
+own: 53 (it could not open the output files) and 125 (the kernel's OOM killer).
 """
 
 from __future__ import annotations
@@ -107,3 +109,101 @@ def stated_reason(reason: str) -> str:
     if reason == "None":
         return ""
     return reason
+
+
+SIGNAL_BASE = 128  # a shell reports "killed by signal n" as 128 + n
+LAUNCH_IO_FAILED = 53  # Slurm could not open the job's output files
+SLURM_OOM = 125  # SIG_OOM of Slurm: the step's memory limit killed a process
+_MAX_SIGNAL = 64
+_KILLED = "killed by signal "
+
+SIGNALS: dict[int, tuple[str, str]] = {
+    1: ("SIGHUP", "terminal closed"),
+    2: ("SIGINT", "interrupted from the keyboard"),
+    3: ("SIGQUIT", "quit from the keyboard"),
+    4: ("SIGILL", "illegal instruction, usually a binary built for another CPU"),
+    5: ("SIGTRAP", "trap"),
+    6: ("SIGABRT", "program aborted"),
+    7: ("SIGBUS", "bus error"),
+    8: ("SIGFPE", "arithmetic error, such as a division by zero"),
+    9: ("SIGKILL", "killed from outside, without cleanup"),
+    10: ("SIGUSR1", "user signal 1, unhandled"),
+    11: ("SIGSEGV", "segmentation fault"),
+    12: ("SIGUSR2", "user signal 2, unhandled"),
+    13: ("SIGPIPE", "wrote to a closed pipe"),
+    14: ("SIGALRM", "alarm clock"),
+    15: ("SIGTERM", "terminated"),
+    24: ("SIGXCPU", "CPU time limit of the process (ulimit -t)"),
+    25: ("SIGXFSZ", "file size limit of the process (ulimit -f)"),
+    31: ("SIGSYS", "forbidden system call"),
+}
+
+# only what bash(1) defines: programs use the other codes as they like
+_CODES: dict[int, str] = {
+    0: "success",
+    126: "found, but could not be executed",
+    127: "command not found",
+}
+
+
+def effective_signal(code: int | None, signal: int | None) -> int | None:
+    """Return the signal that ended a job: Slurm's, else n of a shell's exit code ``128 + n``, else None."""
+    if signal:
+        return signal
+    if code is not None and SIGNAL_BASE < code <= SIGNAL_BASE + _MAX_SIGNAL:
+        return code - SIGNAL_BASE
+    return None
+
+
+def other_code(code: int | None, *, is_exact: bool) -> int | None:
+    """Return the code from which sacct may have subtracted 128; None if the code itself is the true one."""
+    if code and not is_exact and code < SIGNAL_BASE:
+        return code + SIGNAL_BASE
+    return None
+
+
+def describe_exit(code: int | None, signal: int | None) -> str:
+    """Describe an exit, e.g. ``137 (128 + 9: killed by SIGKILL)``; ``signal`` is Slurm's own field."""
+    if signal:
+        return _describe_signal(signal)
+    if code is None:
+        return "unknown"
+    number = effective_signal(code, None)
+    if number is not None:
+        name = SIGNALS[number][0] if number in SIGNALS else f"signal {number}"
+        return f"{code} (128 + {number}: killed by {name})"
+    if code in _CODES:
+        return f"{code} ({_CODES[code]})"
+    return str(code)
+
+
+def labelled_exit(code: int | None, signal: int | None, *, is_exact: bool = True) -> tuple[str, str]:
+    """Return a label and a description: ``exit code`` and ``1``, or ``signal`` and ``15 (SIGTERM: ...)``.
+
+    ``is_exact``: see `other_code`; else both readings are described.
+    """
+    text = describe_exit(code, signal)
+    if not signal and (other := other_code(code, is_exact=is_exact)):
+        return "exit code", f"{text}, or {describe_exit(other, None)}: sacct does not distinguish them"
+    if text.startswith(_KILLED):
+        return "signal", text.removeprefix(_KILLED)
+    return "exit code", text
+
+
+def exit_phrase(code: int | None, signal: int | None, *, is_exact: bool = True) -> str:
+    """Return an exit for a sentence, e.g. ``exit code 1`` or ``killed by signal 15 (SIGTERM: ...)``."""
+    label, text = labelled_exit(code, signal, is_exact=is_exact)
+    if label == "signal":
+        return f"{_KILLED}{text}"
+    return f"{label} {text}"
+
+
+def _describe_signal(signal: int) -> str:
+    if signal == LAUNCH_IO_FAILED:
+        return "0:53 (Slurm could not open the output file; usually its folder is missing or not writable)"
+    if signal == SLURM_OOM:
+        return "0:125 (killed for using more memory than the job had)"
+    if signal in SIGNALS:
+        name, meaning = SIGNALS[signal]
+        return f"{_KILLED}{signal} ({name}: {meaning})"
+    return f"{_KILLED}{signal}"

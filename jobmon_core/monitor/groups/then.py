@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.context import Context
-from jobmon_core.domain.slurm.exit_codes import exit_phrase
+from jobmon_core.domain.slurm.states import exit_phrase
 from jobmon_core.store.home import Home
 from jobmon_core.system.environment import user_environment
 from jobmon_core.system.runner import start_detached, wait_or_kill

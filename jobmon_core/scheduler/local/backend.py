@@ -18,7 +18,7 @@ def _scheduler(resources: BackendResources, _cluster: str = "") -> LocalSchedule
 
 
 def _agent_launches(resources: BackendResources, request: AgentRequest) -> tuple[AgentLaunch, ...]:
-    from jobmon_core.scheduler.agent_on_host import agent_on_host
+    from jobmon_core.scheduler.this_host import agent_on_host
 
     raw_job_id = request.task.raw_job_id or request.job_id
     pid = _scheduler(resources).main_pid(request.job_id, raw_job_id)

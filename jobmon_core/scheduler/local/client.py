@@ -15,9 +15,8 @@ from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Submission, Submitted
-from jobmon_core.scheduler.local.job_dir import JobDir, all_job_dirs
-from jobmon_core.scheduler.local.task_env import CLUSTER, TaskEnv
-from jobmon_core.scheduler.status_row import StatusRow, from_answer, same_fields, to_answer
+from jobmon_core.scheduler.local.job_dir import CLUSTER, JobDir, TaskEnv, all_job_dirs
+from jobmon_core.scheduler.records import StatusRow, from_answer, same_fields, to_answer
 from jobmon_core.system.process import ProcessId, ProcessStatus, start_ticks
 
 if TYPE_CHECKING:
@@ -52,11 +51,11 @@ class LocalScheduler:
         on_start: Callable[[], None] | None = None,
     ) -> Submission:
         """Start a job and print what sbatch would print; see `Submitter`."""
-        from jobmon_core.scheduler.local import options, submit  # a monitor never submits
+        from jobmon_core.scheduler.local import submit  # a monitor never submits
 
         def read_request() -> Request:
             request = submit.read_request(arguments)
-            ignored = options.ignored_options(request.options)
+            ignored = submit.ignored_options(request.options)
             if ignored and "quiet" not in request.options:
                 _print_error(f"ignored on a single machine: {' '.join(ignored)}")
             return request

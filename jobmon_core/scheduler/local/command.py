@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import CommandMissing, CommandNotExecutable, SchedulerRejected
 from jobmon_core.domain.slurm.log_paths import literal, templates_from_record
-from jobmon_core.scheduler.command_name import command_name
 from jobmon_core.scheduler.local.client import LocalScheduler
 from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobSpec
 from jobmon_core.scheduler.local.submit import Request
+from jobmon_core.scheduler.this_host import command_name
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:

@@ -1,8 +1,14 @@
-"""Submission of a local job: read its script and options, then start its supervisor."""
+"""Submission of a local job: read its script and options, then start its supervisor.
+
+The options are sbatch's, with its directives and environment variables. Precedence (environment over script,
+command line over both) and the syntax of values are sbatch's, but time limits are not rounded up to minutes.
+Source: sbatch(1), 22.05.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
@@ -11,17 +17,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected
-from jobmon_core.domain.slurm.job_ids import compact
+from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.log_paths import templates_from_record
-from jobmon_core.domain.slurm.sbatch_options import directive_words, parse_time_limit_s, read_arguments
-from jobmon_core.scheduler.local import options as local_options
-from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobDir, JobSpec, new_job_dir
-from jobmon_core.scheduler.local.task_env import TaskEnv
+from jobmon_core.domain.slurm.sbatch_options import (
+    OPTIONS,
+    GivenOption,
+    Treatment,
+    directive_words,
+    parse_time_limit_s,
+    read_arguments,
+)
+from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobDir, JobSpec, TaskEnv, new_job_dir
 from jobmon_core.system.runner import start_detached
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _SUPERVISOR = "jobmon_core.scheduler.local.supervisor"
 _IMPORT_DIR = Path(__file__).resolve().parents[3]  # it contains the package jobmon_core
@@ -56,7 +67,7 @@ def read_request(arguments: Sequence[str]) -> Request:
     """
     given, operands = read_arguments(arguments)
     script = read_script(operands, dict(given).get("wrap"))
-    options = local_options.read_options(directive_words(os.fsdecode(script.content)), os.environ, given)
+    options = read_options(directive_words(os.fsdecode(script.content)), os.environ, given)
     return Request(_spec(options, script, operands[1:]), script.content, options)
 
 
@@ -68,7 +79,7 @@ def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) 
     # joined as text: Slurm keeps ./ in a path, pathlib would drop it
     chdir = options.get("chdir")
     workdir = os.path.join(submit_dir, chdir) if chdir else submit_dir  # noqa: PTH118 - see above
-    array = compact(local_options.parse_array_indices(options.get("array", "")))
+    array = compact(parse_array_indices(options.get("array", "")))
     logs = templates_from_record(
         options.get("output", ""), options.get("error", ""), workdir, is_array=bool(array)
     )
@@ -82,7 +93,7 @@ def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) 
         stdout=logs.stdout,
         stderr=logs.stderr,
         stdin=os.path.join(workdir, stdin) if has_stdin else _DEV_NULL,  # noqa: PTH118 - see above
-        append=local_options.is_append_mode(options.get("open-mode", "")),
+        append=is_append_mode(options.get("open-mode", "")),
         limit_s=parse_time_limit_s(options["time"]) if "time" in options else None,
         array=array,
         export=options.get("export", ""),
@@ -91,7 +102,7 @@ def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) 
         user=user_name(),
         uid=os.getuid(),
         kill_wait_s=KILL_WAIT_S,
-        after_ok=local_options.parse_after_ok(options.get("dependency", "")),
+        after_ok=parse_after_ok(options.get("dependency", "")),
     )
 
 
@@ -183,3 +194,110 @@ def _start_supervisor(folder: JobDir, variables: Mapping[str, str]) -> None:
         output = folder.log.read_text(encoding="utf-8", errors="replace").strip()
         why = output or f"its supervisor ended with exit code {exit_code}"
         raise SchedulerRejected(f"the job could not be started: {why}")
+
+
+_VARIABLES = {
+    "SBATCH_ARRAY_INX": "array",
+    "SBATCH_ERROR": "error",
+    "SBATCH_EXPORT": "export",
+    "SBATCH_INPUT": "input",
+    "SBATCH_JOB_NAME": "job-name",
+    "SBATCH_OPEN_MODE": "open-mode",
+    "SBATCH_OUTPUT": "output",
+    "SBATCH_SIGNAL": "signal",
+    "SBATCH_TIMELIMIT": "time",
+    "SBATCH_WAIT": "wait",
+}
+_COMMAND_LINE_ONLY = ("quiet", "wrap")  # sbatch ignores them in a script
+
+
+def read_options(
+    directives: Iterable[Sequence[str]], environment: Mapping[str, str], command_line: Iterable[GivenOption]
+) -> dict[str, str]:
+    """Return the value of each option in effect, by its long name; a directive is the words of its line.
+
+    Raises:
+        SchedulerRejected: an option is invalid or not supported on a single machine.
+    """
+    variables = [
+        GivenOption(name, environment[key]) for key, name in _VARIABLES.items() if environment.get(key)
+    ]
+    options = dict((*_from_script(directives), *variables, *command_line))
+    for name in options:
+        if OPTIONS[name].treatment is Treatment.REFUSED:
+            raise SchedulerRejected(f"option '--{name}' is not supported on a single machine")
+    parse_after_ok(options.get("dependency", ""))
+    return options
+
+
+def ignored_options(options: Iterable[str]) -> list[str]:
+    """Return the options that have no effect on a single machine, each as ``--name``."""
+    return [f"--{name}" for name in options if OPTIONS[name].treatment is Treatment.IGNORED]
+
+
+def _from_script(directives: Iterable[Sequence[str]]) -> Iterator[GivenOption]:
+    for words in directives:
+        given, operands = read_arguments(words)
+        if operands:
+            raise SchedulerRejected(f"Invalid directive found in batch script: {operands[0]}")
+        yield from (option for option in given if option.name not in _COMMAND_LINE_ONLY)
+
+
+_AFTER_OK = re.compile(r"afterok(?::\d{1,9})+", re.ASCII)
+
+
+def parse_after_ok(text: str) -> tuple[int, ...]:
+    """Return the jobs that must succeed before a job starts, of e.g. ``afterok:12:13``; blank text: none.
+
+    If one of them does not succeed, the job is cancelled; Slurm's default is to leave it pending for ever.
+
+    Raises:
+        SchedulerRejected: the text is invalid, or another type of dependency.
+    """
+    if not text.strip():
+        return ()
+    parts = text.strip().split(",")
+    if not all(_AFTER_OK.fullmatch(part) for part in parts):
+        raise SchedulerRejected(
+            f"option '--dependency={text}' is not supported on a single machine; only afterok:JOB is"
+        )
+    return tuple(int(word) for part in parts for word in part.split(":")[1:])
+
+
+_SPAN = r"\d{1,7}(?:-\d{1,7}(?::0*[1-9]\d{0,6})?)?"
+_ARRAY = re.compile(rf"\[?({_SPAN}(?:,{_SPAN})*),?\]?(?:%\d*)?", re.ASCII)
+_MAX_TASKS = 100_000  # each task has a file
+_MAX_INDEX = 4_000_000  # as in Slurm with the highest possible MaxArraySize, which is 4,000,001
+
+
+def parse_array_indices(text: str) -> list[int]:
+    """Parse the indices of an array such as ``1-9:2,12%4``, sorted; blank text gives an empty list.
+
+    The throttle after ``%`` is ignored: the tasks run one at a time.
+
+    Raises:
+        SchedulerRejected: the text is invalid, or the array too large.
+    """
+    if not text.strip():
+        return []
+    match = _ARRAY.fullmatch(text.lstrip())
+    indices = IndexSet.parse(match[1] if match else "")
+    # IndexSet drops a reversed span such as 5-1
+    if match is None or len(indices.spans) != match[1].count(",") + 1:
+        raise SchedulerRejected("Invalid job array specification")
+    if len(indices) > _MAX_TASKS or any(span[-1] > _MAX_INDEX for span in indices.spans):
+        raise SchedulerRejected(
+            f"Invalid job array specification: at most {_MAX_TASKS} tasks, the highest index {_MAX_INDEX}"
+        )
+    return sorted(set(indices))
+
+
+def is_append_mode(text: str) -> bool:
+    """Return whether ``--open-mode`` means to append; by default it does not.
+
+    Raises:
+        SchedulerRejected: the mode is neither append nor truncate.
+    """
+    if text.lower() not in ("", "a", "append", "t", "truncate"):
+        raise SchedulerRejected("Invalid --open-mode specification")
+    return text.lower().startswith("a")

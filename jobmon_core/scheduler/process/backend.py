@@ -18,7 +18,7 @@ def _scheduler(resources: BackendResources, _cluster: str = "") -> ProcessSchedu
 
 
 def _agent_launches(resources: BackendResources, request: AgentRequest) -> tuple[AgentLaunch, ...]:
-    from jobmon_core.scheduler.agent_on_host import agent_on_host
+    from jobmon_core.scheduler.this_host import agent_on_host
 
     first = request.task.raw_job_id
     groups = (group for group in _scheduler(resources).groups() if group.job_id == request.job_id)

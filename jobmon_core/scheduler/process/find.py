@@ -11,8 +11,8 @@ from pathlib import Path
 from posixpath import basename, normpath, splitext
 from typing import TYPE_CHECKING
 
-from jobmon_core.scheduler.command_name import INTERPRETER, SCRIPT_SUFFIXES
 from jobmon_core.scheduler.process.client import Process
+from jobmon_core.scheduler.this_host import INTERPRETER, SCRIPT_SUFFIXES
 from jobmon_core.system.process import ProcessId, read_stat, start_ticks
 from jobmon_core.system.users import user_name
 

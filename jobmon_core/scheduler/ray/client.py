@@ -24,7 +24,7 @@ from jobmon_core.scheduler.ray.records import (
     find_folder,
     new_folder,
 )
-from jobmon_core.scheduler.status_row import WithoutAccounting
+from jobmon_core.scheduler.records import WithoutAccounting
 from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from jobmon_core.scheduler.ray.cluster_state import death_of, demands_of, may_st
 from jobmon_core.scheduler.ray.log_copy import LINES, add_to_copy, copy_message
 from jobmon_core.scheduler.ray.ray_job import RayFailed, RayJob, Reading, read_job
 from jobmon_core.scheduler.ray.records import JobFolder, Registered, Reply, Status, all_folders
-from jobmon_core.scheduler.status_row import StatusRow, to_answer
+from jobmon_core.scheduler.records import StatusRow, to_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

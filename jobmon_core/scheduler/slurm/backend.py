@@ -34,8 +34,7 @@ def _submitter(resources: BackendResources) -> Submitter:
 
     def finder() -> SubmissionFinder:
         from jobmon_core.scheduler.slurm.client import SlurmScheduler
-        from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
-        from jobmon_core.scheduler.slurm.session_search import SearchDeps
+        from jobmon_core.scheduler.slurm.find_submitted import SearchDeps, SubmissionFinder
 
         deps = SearchDeps(is_known=resources.is_known, lock=resources.search_lock)
         return SubmissionFinder(lambda cluster: SlurmScheduler(Runner(), cluster).sessions(), deps)
@@ -68,7 +67,7 @@ def _agent_launches(_resources: BackendResources, request: AgentRequest) -> tupl
     srun answers SIGTERM by killing its tasks, which accounting would show; it forwards SIGUSR1 to them.
     """
     from jobmon_core.domain.node.telemetry.agent import agent_command, killed_first
-    from jobmon_core.domain.slurm.node_list import node_names
+    from jobmon_core.domain.slurm.rows import node_names
     from jobmon_core.scheduler.slurm import commands, values
     from jobmon_core.system.runner import Runner, succeeded
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.job.efficiency.jobstats import gpu_usage_of_comment
-from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE
 from jobmon_core.domain.slurm.rows import AccountingRow, GpuSource, GpuUsage, Usage
-from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.slurm.states import SIGNAL_BASE, JobState
 from jobmon_core.scheduler.slurm import values
 from jobmon_core.scheduler.slurm.commands import AGENT_STEP, SEP
 

@@ -15,11 +15,11 @@ from jobmon_core.domain.node.hosts.model import HostJob, JobEnd, Look
 from jobmon_core.domain.node.hosts.settings import find_host
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
+from jobmon_core.scheduler.records import StatusRow, WithoutAccounting, from_answer, to_answer
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import read_answer
 from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES, ask
 from jobmon_core.scheduler.ssh.records import Boots, CopyState, HostRecords, JobFolder
-from jobmon_core.scheduler.status_row import StatusRow, WithoutAccounting, from_answer, to_answer
 from jobmon_core.system.files import open_private
 from jobmon_core.system.runner import Runner
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.agent.node import read_disk
+from jobmon_core.agent.proc import read_disk
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.observe.artifacts.listing import disk_of, list_files, list_tree
 

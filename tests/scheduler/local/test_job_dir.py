@@ -5,11 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.local.client import job_status_rows
-from jobmon_core.scheduler.local.job_dir import JobDir, TaskRecord, new_job_dir, new_task_id
+from jobmon_core.scheduler.local.job_dir import JobDir, TaskRecord, exported, new_job_dir, new_task_id
 from jobmon_core.system.process import ProcessId
 
 # the files of a job of the first release
@@ -114,3 +116,11 @@ def test_a_job_whose_supervisor_ended_without_a_record_has_failed(tmp_path: Path
     for ended in (replace(this, start_ticks=1), replace(this, boot_id="earlier")):
         folder.write_owner(ended)
         assert folder.succeeded() is False
+
+
+@given(
+    st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=5), max_size=5), st.text(max_size=20)
+)
+def test_an_export_list_never_invents_a_variable(environment: dict[str, str], export: str) -> None:
+    for name, value in exported(environment, export).items():
+        assert environment.get(name) == value or f"{name}={value}" in export

@@ -15,7 +15,7 @@ from jobmon_core.domain.slurm.sbatch_options import (
     parse_time_limit_s,
     read_arguments,
 )
-from jobmon_core.scheduler.local.options import (
+from jobmon_core.scheduler.local.submit import (
     ignored_options,
     is_append_mode,
     parse_array_indices,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.local.client import job_status_rows
-from jobmon_core.scheduler.status_row import StatusRow, from_answer, to_answer
+from jobmon_core.scheduler.records import StatusRow, from_answer, to_answer
 from jobmon_core.system.process import ProcessId, ProcessStatus
 from tests.scheduler.local.harness import LocalHarness
 from tests.support.waiting import eventually

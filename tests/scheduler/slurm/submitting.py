@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
-from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
-from jobmon_core.scheduler.slurm.session_search import SearchDeps
+from jobmon_core.scheduler.slurm.find_submitted import SearchDeps, SubmissionFinder
 from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
 from tests.support.fake_runner import FakeRunner
 

@@ -18,8 +18,8 @@ from jobmon_core.domain.before.pending.model import (
     Reservation,
 )
 from jobmon_core.domain.humanize import count
-from jobmon_core.domain.slurm.node_list import node_names
 from jobmon_core.domain.slurm.pending_reasons import RELEASE, pending_hint
+from jobmon_core.domain.slurm.rows import node_names
 from jobmon_core.domain.slurm.states import JobState
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400

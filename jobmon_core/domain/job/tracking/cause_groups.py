@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jobmon_core.domain.job.tracking.model import FROM_WORST, End, Task, WatchedJob
-from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.job_ids import compact, ref_of
-from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.slurm.states import JobState, Outcome, exit_phrase
 
 
 class CauseGroup(NamedTuple):

@@ -49,8 +49,7 @@ from jobmon_core.domain.logs.diagnosis.patterns import (
 )
 from jobmon_core.domain.logs.diagnosis.telling_lines import failures_near_end, nan_at_end, reason_below
 from jobmon_core.domain.redaction import redacted_lines
-from jobmon_core.domain.slurm.exit_codes import exit_phrase
-from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.slurm.states import JobState, exit_phrase
 
 _MAX_QUOTED = 120  # characters
 _SURVIVED = "The log does not end in a failure."

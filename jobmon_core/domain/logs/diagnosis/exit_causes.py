@@ -11,9 +11,14 @@ from dataclasses import dataclass, replace
 from jobmon_core.domain.humanize import duration, size
 from jobmon_core.domain.logs.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.logs.diagnosis.ray_reasons import STOPPED
-from jobmon_core.domain.slurm.exit_codes import LAUNCH_IO_FAILED, SLURM_OOM, effective_signal, other_code
 from jobmon_core.domain.slurm.pending_reasons import NEVER_SATISFIED, waited_for_failure
-from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.slurm.states import (
+    LAUNCH_IO_FAILED,
+    SLURM_OOM,
+    JobState,
+    effective_signal,
+    other_code,
+)
 
 _IDLE_SHARE = 0.01  # steps that use less than this share of one core are waiting
 _MIN_STEP_CPU_S = 1.0  # with less, Slurm did not count the processes of the steps

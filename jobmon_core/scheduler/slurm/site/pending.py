@@ -9,17 +9,18 @@ from jobmon_core.domain.before.pending.categories import Need, category_of, is_e
 from jobmon_core.domain.before.pending.model import PendingFacts
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Phase
-from jobmon_core.scheduler.slurm import values
+from jobmon_core.scheduler.slurm import commands, values
 from jobmon_core.scheduler.slurm.commands import OLDEST_VERSION, SEP, program_version
-from jobmon_core.scheduler.slurm.site import commands
 from jobmon_core.scheduler.slurm.site.records import (
+    place_of,
+    read_dependencies,
+    read_jobs,
     read_licenses,
     read_limits,
     read_nodes,
     read_partitions,
     read_reservations,
 )
-from jobmon_core.scheduler.slurm.site.squeue_job import place_of, read_dependencies, read_jobs
 from jobmon_core.system.runner import Ran
 
 if TYPE_CHECKING:

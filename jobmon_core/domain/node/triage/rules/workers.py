@@ -12,7 +12,7 @@ from jobmon_core.domain.node.telemetry.model import GONE, Sample, Worker, Worker
 from jobmon_core.domain.node.triage.rules.stuck import worker_name
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
 from jobmon_core.domain.node.triage.windows import average, odd_one, window, worker_average
-from jobmon_core.domain.slurm.exit_codes import exit_phrase
+from jobmon_core.domain.slurm.states import exit_phrase
 
 _LASTING = 0.2  # times `must_last_s`: workers that end together do so within that
 _THROUGHOUT = 0.99

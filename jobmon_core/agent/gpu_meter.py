@@ -6,9 +6,8 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING
 
-from jobmon_core.agent.background import Background
-from jobmon_core.agent.gpu.devices import GpuReading, Gpus
-from jobmon_core.agent.gpu.nvml import Nvml
+from jobmon_core.agent.gpu_devices import GpuReading, Gpus, Nvml
+from jobmon_core.agent.proc import Background
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.slurm.node_list import node_names
+from jobmon_core.domain.slurm.rows import node_names
 
 
 @pytest.mark.parametrize(

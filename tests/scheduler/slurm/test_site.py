@@ -19,18 +19,19 @@ from jobmon_core.domain.before.pending.model import (
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.slurm.commands import SEP
-from jobmon_core.scheduler.slurm.site.commands import fields_of
+from jobmon_core.scheduler.slurm.commands import SEP, fields_of
 from jobmon_core.scheduler.slurm.site.pending import ask_pending
 from jobmon_core.scheduler.slurm.site.records import (
     gpus_of,
+    place_of,
+    read_dependencies,
+    read_jobs,
     read_licenses,
     read_limits,
     read_nodes,
     read_partitions,
     read_reservations,
 )
-from jobmon_core.scheduler.slurm.site.squeue_job import place_of, read_dependencies, read_jobs
 from tests.support.fake_runner import FakeRunner, said
 
 MIB = 1024**2

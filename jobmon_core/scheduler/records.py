@@ -1,4 +1,7 @@
-"""The status of a task in a backend without query commands, and its form as a row of squeue or sacct."""
+"""What backends without query commands keep: the status of a task as a row, in files of JSON, under ids.
+
+The ids are 1, 2, 3 ..., each the name of a file or directory.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,17 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, JobRow, QueueRow, Record, Usage
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.system.files import write_atomically
 from jobmon_core.system.json_codec import from_json, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from _typeshed import DataclassInstance
 
@@ -147,3 +153,49 @@ class WithoutAccounting:
     def cluster_name(self) -> str:
         """Return an empty text: no job belongs to the cluster of this machine."""
         return ""
+
+
+T = TypeVar("T")
+
+_BACKENDS = ("local", "ray", "ssh")
+
+
+def reserve_id(root: Path, create: Callable[[Path], None]) -> Path:
+    """Create the path of the next free id in ``root``; concurrent callers get different ones.
+
+    The folders of the other backends beside it count, too: in one home, an id shall name one job.
+    ``create`` makes it, and raises FileExistsError if the id is taken. Other errors of it pass through.
+    """
+    folders = [root, *(root.parent / name for name in _BACKENDS)]
+    entries = (entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir())
+    job_id = max((int(name) for name in entries if name.isdecimal()), default=0) + 1
+    while True:
+        path = root / str(job_id)
+        try:
+            create(path)
+        except FileExistsError:
+            job_id += 1
+        else:
+            return path
+
+
+def read_record(kind: type[T], path: Path) -> T:
+    """Return the record in a file.
+
+    Raises:
+        OSError: the file cannot be read.
+        StateUnreadable: it is damaged.
+    """
+    try:
+        return from_json(kind, json.loads(path.read_text(encoding="utf-8", errors="replace")))
+    except (ValueError, RecursionError) as error:
+        raise StateUnreadable(f"{path} is damaged: {error}") from error
+
+
+def write_record(path: Path, record: object, *, durable: bool = True) -> None:
+    """Replace the record in a file; if ``durable``, it survives a power cut.
+
+    Raises:
+        StorageFailed: that is not possible.
+    """
+    write_atomically(path, json.dumps(to_json(record)).encode(), durable=durable)

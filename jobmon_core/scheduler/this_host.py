@@ -1,14 +1,21 @@
-"""The script that a command runs, and the name of a job that is a command."""
+"""Commands on this host: the script that one runs, the name of its job, and an agent beside its processes."""
 
 from __future__ import annotations
 
 import os
 import re
+import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.node.telemetry.agent import agent_command, killed_first
+from jobmon_core.scheduler.base import AgentLaunch
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from jobmon_core.scheduler.base import AgentRequest
 
 # the file names of interpreters, also with a version, or as a login shell
 INTERPRETER = re.compile(r"-?(python|pypy|(ba|da|k|z)?sh|perl|ruby|Rscript|julia|node)[\d.]*")
@@ -53,3 +60,12 @@ def command_name(argv: Sequence[str], folder: str) -> str:
 
 def _is_file(folder: str, word: str) -> bool:
     return os.path.isfile(os.path.join(folder, word))  # noqa: PTH113, PTH118 - Path raises for a word that is too long
+
+
+def agent_on_host(request: AgentRequest, *pids: int) -> tuple[AgentLaunch, ...]:
+    """Return how to start an agent for processes and their descendants; nothing if there is no process."""
+    if not pids:
+        return ()
+    options = request.options._replace(pids=pids, node=request.task.nodes)
+    command = killed_first((sys.executable, *agent_command(options)))
+    return (AgentLaunch((command,), signal.SIGTERM),)

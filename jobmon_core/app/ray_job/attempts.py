@@ -1,12 +1,20 @@
-"""Find the job of a Ray cluster that a name means, and what a request to submit it again says."""
+"""An attempt of a job of Ray that no monitor follows: find it by a name, and say how it ended."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jobmon_core.analysis.explain import explain
+from jobmon_core.analysis.explainer import evidence_of
+from jobmon_core.analysis.restarts.decision import LAST_LINES, Submitted, facts_of_end
+from jobmon_core.app.patterns import own_pattern_file
+from jobmon_core.domain.backends import RAY
+from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.restart.ray_attempts import (
     FIELDS,
     LINEAGE_KEY,
@@ -14,11 +22,16 @@ from jobmon_core.domain.job.restart.ray_attempts import (
     Description,
     with_working_dir,
 )
+from jobmon_core.domain.job.tracking.model import End, Source
+from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.scheduler.ray.cluster_state import SUPERVISOR
-from jobmon_core.scheduler.ray.ray_job import RayFailed, parse_job
+from jobmon_core.scheduler.ray.ray_job import RayFailed, parse_job, read_job
 from jobmon_core.scheduler.ray.submission import FOLDER_KEY
 
 if TYPE_CHECKING:
+    from jobmon_core.app.ray_job.look import RayCluster
+    from jobmon_core.context import Context
+    from jobmon_core.domain.job.restart.rules import EndFacts
     from jobmon_core.scheduler.ray.api import RayApi
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
@@ -86,3 +99,51 @@ def _requested(api: RayApi, job: RayJob) -> Description:
     if others := {name: amount for name, amount in amounts.items() if not name.startswith(_OF_NODES)}:
         found["entrypoint_resources"] = others
     return found
+
+
+_OUTCOMES = {
+    JobState.COMPLETED: Outcome.SUCCESS,
+    JobState.FAILED: Outcome.FAILURE,
+    JobState.CANCELLED: Outcome.CANCELLED,
+}
+
+
+class RayEnd(NamedTuple):
+    """The end of a job."""
+
+    facts: EndFacts
+    headline: str  # what happened, in few words
+    last_step: int | None
+
+
+def end_of(ctx: Context, cluster: RayCluster, entry: RayJob, proof: str, *, is_stalled: bool) -> RayEnd:
+    """Return what a job that has ended, and its log, show about its end.
+
+    ``proof`` is what shows that its processes have ended, ``is_stalled`` whether jobmon stopped it because it
+    stalled.
+    """
+    reading = read_job(entry)
+    try:
+        look = cluster.log(entry.name)
+        lines, progress = look.lines, look.progress
+    except JobmonError:  # e.g. its node is gone; Ray keeps the last lines in the message
+        lines, progress = tuple(entry.message.splitlines()), None
+    end = End(
+        reading.state,
+        entry.status,
+        _OUTCOMES.get(reading.state, Outcome.UNKNOWN),
+        Source.QUEUE,
+        reading.exit_code,
+        signal=reading.signal,
+        started_s=entry.start_s,
+        ended_s=entry.end_s,
+        reason=reading.reason,
+    )
+    with tempfile.NamedTemporaryFile("w", prefix="jobmon-", suffix=".log", errors="replace") as log:
+        log.write("\n".join((*lines, "")))
+        log.flush()
+        diagnosis = explain(evidence_of(end, RAY), log.name, "", own_pattern_file(ctx))
+    submitted = Submitted((entry.entrypoint,))
+    facts = facts_of_end(end, RAY, diagnosis, work=progress, lines=lines[-LAST_LINES:], submitted=submitted)
+    facts = replace(facts, stall_cancelled=is_stalled, proof=proof)
+    return RayEnd(facts, diagnosis.headline, None if progress is None else int(progress.current))

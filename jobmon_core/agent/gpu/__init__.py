@@ -1,1 +1,0 @@
-"""The GPUs of a task, through NVIDIA's management library."""
