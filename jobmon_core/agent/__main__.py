@@ -30,12 +30,12 @@ from jobmon_core.agent.loop import Agent, AgentClock
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.node.telemetry.agent import parse_agent_options
 
-_USAGE, _CANNOT_WRITE = 64, 73  # EX_USAGE and EX_CANTCREAT of sysexits.h
+_USAGE, _CANNOT_WRITE = 64, 73
 _LOWEST_PRIORITY = 19
 
 
 def main(arguments: tuple[str, ...]) -> int:
-    """Run an agent; return the exit code of the process."""
+    """Run an agent."""
     try:
         options = parse_agent_options(arguments)
     except ValueError as error:
@@ -54,10 +54,9 @@ def main(arguments: tuple[str, ...]) -> int:
 
 
 def _be_harmless() -> None:
-    """Give way to the job in everything: CPU time, memory, its folder, and its terminal."""
     os.nice(_LOWEST_PRIORITY)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(OSError):  # not writable in some containers
+    with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")  # the OOM killer ends it first
     os.chdir("/")
     nothing = os.open(os.devnull, os.O_RDWR)

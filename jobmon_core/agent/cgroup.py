@@ -1,8 +1,4 @@
-"""Reads the cgroups of a task, version 1 and 2, found through the processes of the task.
-
-The limit that counts is that of the innermost cgroup around them that has one, usually that of the job.
-Memory in use leaves out the file cache that the kernel can reclaim.
-"""
+"""Reads the cgroups of a task, version 1 and 2, found through the processes of the task."""
 
 from __future__ import annotations
 
@@ -49,7 +45,7 @@ class CpuQuota:
     """The CPU quota of a cgroup, and how often it held the processes back."""
 
     cores: float
-    periods: int = 0  # so far
+    periods: int = 0
     throttled_periods: int = 0
 
 
@@ -71,10 +67,7 @@ def hierarchies(mounts: str) -> dict[str, Hierarchy]:
 
 
 def memory_cgroup(pids: Iterable[int], mounted: dict[str, Hierarchy], proc: str = PROC) -> Cgroup | None:
-    """Return the cgroup whose memory limit counts for these processes.
-
-    Without a known limit, it is the nearest one with a path of Slurm's; None if there is none either.
-    """
+    """Return the cgroup whose memory limit counts for these processes."""
     chain = list(_chain("memory", pids, mounted, proc))
     limited = (group for group in chain if _memory_limit(group) is not None)
     of_slurm = (group for group in chain if _SLURM.search(group.folder))
@@ -87,7 +80,7 @@ def cpu_cgroup(pids: Iterable[int], mounted: dict[str, Hierarchy], proc: str = P
 
 
 def memory(group: Cgroup) -> Memory | None:
-    """Return the memory in use in a cgroup, without the reclaimable file cache; None if it cannot be read."""
+    """Return the memory in use in a cgroup, without the reclaimable file cache."""
     folder = group.folder
     usage = _number(f"{folder}/{'memory.current' if group.is_v2 else 'memory.usage_in_bytes'}")
     if usage is None:
@@ -114,7 +107,7 @@ def is_shared(group: Cgroup, own: Collection[int]) -> bool:
     for number, (path, _, _) in enumerate(os.walk(group.folder)):
         if number >= _MAX_FOLDERS:
             return True
-        with suppress(OSError):  # it has just been removed
+        with suppress(OSError):
             if any(int(pid) not in own for pid in read_file(f"{path}/cgroup.procs").split()):
                 return True
     return False
@@ -131,7 +124,7 @@ def share_of(memory: Memory, resident: int) -> Memory:
 
 
 def cpu_quota(group: Cgroup) -> CpuQuota | None:
-    """Return the CPU quota of a cgroup; None if it has none or it cannot be read."""
+    """Return the CPU quota of a cgroup; None if it has none."""
     try:
         if group.is_v2:
             quota, period = read_file(f"{group.folder}/cpu.max").split()
@@ -150,7 +143,6 @@ def cpu_quota(group: Cgroup) -> CpuQuota | None:
 def _chain(
     controller: str, pids: Iterable[int], mounted: dict[str, Hierarchy], proc: str
 ) -> Iterator[Cgroup]:
-    """Yield the cgroup that holds all these processes, and its ancestors, nearest first."""
     hierarchy = mounted.get(controller) or mounted.get("")
     if hierarchy is None:
         return
@@ -190,7 +182,6 @@ def _kills_v2(folder: str) -> int | None:
 
 
 def _kills_v1(folder: str) -> int | None:
-    """Return the sum over a cgroup and its descendants: version 1 counts each on its own."""
     found = None
     for number, (path, _, _) in enumerate(os.walk(folder)):
         kills = _counters(f"{path}/memory.oom_control").get(b"oom_kill")
@@ -204,7 +195,7 @@ def _kills_v1(folder: str) -> int | None:
 def _number(path: str) -> int | None:
     try:
         return int(read_file(path))
-    except (OSError, ValueError):  # "max"
+    except (OSError, ValueError):
         return None
 
 

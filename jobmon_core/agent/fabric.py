@@ -1,8 +1,4 @@
-"""Reads how much a node sends and receives over its fast fabric, and over its network interfaces.
-
-Sources: Documentation/ABI/stable/sysfs-class-infiniband of the kernel (``port_xmit_data`` counts units of
-four bytes), and drivers/infiniband/hw/efa/efa_verbs.c (EFA's counters; older drivers lack some).
-"""
+"""Reads how much a node sends and receives over its fast fabric, and over its network interfaces."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ if TYPE_CHECKING:
 INTERVAL_S = 30.0
 _TIMEOUT_S = 0.1
 _MAX_PORTS = 64
-_SMALL = 64  # bytes of a file with one number or word
+_SMALL = 64
 _WORD_BYTES = 4
 _DATA = ("counters/port_xmit_data", "counters/port_rcv_data")
 # EFA counts at two levels, which overlap: packets, and the operations of programs
@@ -33,8 +29,6 @@ _INFINIBAND_TYPE = b"32"  # ARPHRD_INFINIBAND of an interface with IP over Infin
 
 
 class _Port(NamedTuple):
-    """A port, and the bytes that it has sent and received so far; None if it is down or hides them."""
-
     device: str
     number: int
     kind: FabricKind
@@ -43,13 +37,11 @@ class _Port(NamedTuple):
 
 
 class _Counters(NamedTuple):
-    """All counters at one moment."""
-
     at_s: float
     ports: tuple[_Port, ...]
-    received: int  # bytes, over network interfaces
+    received: int
     sent: int
-    over_fabric: int  # of these, over InfiniBand
+    over_fabric: int
 
 
 class FabricMeter:
@@ -149,13 +141,12 @@ def _text(path: str) -> bytes:
 
 
 def _names(folder: str) -> list[str]:
-    with suppress(OSError):  # as above
+    with suppress(OSError):
         return sorted(os.listdir(folder))  # noqa: PTH208 - without pathlib, as in `proc`
     return []
 
 
 def _rates(before: _Counters | None, now: _Counters) -> Fabric:
-    """Return the figures of the span between two readings; without an earlier one, only which ports exist."""
     span_s = now.at_s - before.at_s if before else 0.0
     if before is None or not before.ports or span_s <= 0:
         return Fabric(tuple(FabricPort(*port[:4]) for port in now.ports))
@@ -173,7 +164,6 @@ def _rates(before: _Counters | None, now: _Counters) -> Fabric:
 
 
 def _rate(before: int | None, now: int | None, span_s: float) -> float | None:
-    """Return the growth per second; None if it is not known, or the counter was reset."""
     if before is None or now is None or now < before:
         return None
     return round((now - before) / span_s)

@@ -37,7 +37,7 @@ class GpuReading:
     """A GPU over a span of time; which task its processes belong to is not known yet."""
 
     gpu: Gpu
-    pids: tuple[int, ...] | None  # all that compute on it; None: the driver does not tell
+    pids: tuple[int, ...] | None
 
 
 class Gpus:
@@ -96,7 +96,7 @@ class _Device:
     def read(self) -> GpuReading:
         self._gpu, self._pids = dataclasses.replace(self._constant, xids=self.xids), None
         if self.handle is not None:
-            self._is_lost = False  # it may have been reset
+            self._is_lost = False
             self._unless_lost(self._read)
         is_lost = self._is_lost or self.handle is None
         gpu = dataclasses.replace(self._gpu, is_lost=True) if is_lost else self._averaged()
@@ -159,13 +159,12 @@ class _Device:
         if self._activity:
             self._gpu = self._activity.added_to(self._gpu)
         processes = self._ask("", "nvmlDeviceGetComputeRunningProcesses_v3")
-        if processes is None:  # an older driver
+        if processes is None:
             processes = self._ask("processes", "nvmlDeviceGetComputeRunningProcesses_v2")
         if processes is not None:
             self._pids = tuple(sorted({process.pid for process in processes}))
 
     def _averaged(self) -> Gpu:
-        """Return the GPU with the means since the last call."""
         busy = self._sampled() or [utilization for utilization, _ in self._looks if utilization is not None]
         power = [watts for _, watts in self._looks if watts is not None]
         return dataclasses.replace(
@@ -177,11 +176,7 @@ class _Device:
         )
 
     def _sampled(self) -> list[float]:
-        """Return the utilisation that the driver measured since the last call, in %; empty if it does not.
-
-        Its samples, about five a second, cover the whole time. The looks, one a second, do not: if a
-        program computes in the first half of each second only, all of them may find the GPU busy.
-        """
+        """Return the utilisation that the driver measured since the last call, in %; empty if it does not."""
         after_us, kind = self._sampled_until_us, self._nvml.constants.NVML_GPU_UTILIZATION_SAMPLES
         try:
             found = self._ask("", "nvmlDeviceGetSamples", kind, after_us)
@@ -196,7 +191,7 @@ class _Device:
 
     def _throttle_reasons(self) -> tuple[str, ...]:
         bits = self._ask("", "nvmlDeviceGetCurrentClocksEventReasons")
-        if bits is None:  # an older driver
+        if bits is None:
             bits = self._ask("throttle reasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
         return tuple(reason for bit, reason in _THROTTLE_REASONS.items() if (bits or 0) & bit)
 
@@ -216,8 +211,6 @@ class _Device:
 
 
 class _Activity:
-    """The activity inside a GPU between two readings (NVML GPM, on Hopper and later)."""
-
     def __init__(self, nvml: Nvml, handle: Any) -> None:
         self._nvml, self._handle = nvml, handle
         self._metrics = (
@@ -262,7 +255,6 @@ class _Activity:
 
 
 def _field_value(value: Any) -> int:
-    """Return the number in a field value; all NVLink counters are integers."""
     is_long = value.valueType > 1  # NVML_VALUE_TYPE_UNSIGNED_INT
     return int(value.value.ullVal if is_long else value.value.uiVal)
 
@@ -279,11 +271,7 @@ class Nvml:
     """The library, initialised."""
 
     def __init__(self) -> None:
-        """Load and initialise the library; this may take seconds.
-
-        Raises:
-            OSError: there is no NVIDIA driver, or it refuses; the message says why.
-        """
+        """Load and initialise the library, which may take seconds; raise OSError without an NVIDIA driver."""
         try:
             ctypes.CDLL(_LIBRARY)
         except OSError as error:
@@ -299,16 +287,7 @@ class Nvml:
             raise OSError(f"the NVIDIA driver answers: {error}") from error
 
     def ask(self, figure: str, function: str, *arguments: Any) -> Any:
-        """Return what a function of pynvml returns; None if the driver refuses.
-
-        Args:
-            figure: the name under which `unavailable` notes a refusal; empty to note none.
-            function: the name of the function; the library of an older driver may lack it.
-            arguments: passed to it.
-
-        Raises:
-            GpuLost: the driver does not reach the GPU.
-        """
+        """Return what a function of pynvml returns; None if the driver refuses ``figure``."""
         try:
             return getattr(self.constants, function)(*arguments)
         except self.constants.NVMLError as error:
@@ -329,7 +308,7 @@ class Nvml:
                     *(handle, self.constants.nvmlEventTypeXidCriticalError, events),
                 )
             except GpuLost:
-                continue  # the other GPUs may still report
+                continue
         return events
 
     def new_xids(self, events: Any) -> list[tuple[Any, int]]:
@@ -345,5 +324,5 @@ class Nvml:
 
 
 def address(handle: Any) -> int:
-    """Return the address that a handle of a GPU holds: equal handles are of the same GPU."""
+    """Return the address that a handle of a GPU holds."""
     return ctypes.cast(handle, ctypes.c_void_p).value or 0

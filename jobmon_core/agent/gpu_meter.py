@@ -23,16 +23,16 @@ class GpuMeter:
     """The GPUs of a task."""
 
     def __init__(self) -> None:
-        """Touch nothing yet: the first look loads the driver's library."""
+        """Touch nothing yet."""
         self.unavailable: tuple[str, ...] = ()
         self._background = Background()
         self._gpus: Gpus | None = None
         self._is_absent = False
         self._readings: tuple[GpuReading, ...] = ()
-        self._once_used: set[int] = set()  # indices
+        self._once_used: set[int] = set()
 
     def look(self) -> None:
-        """Note the utilisation and the power of the GPUs at this moment, for the next `read`."""
+        """Note the use of the GPUs at this moment, for the next `read`."""
         if not self._is_absent:
             self._background.run(self._look, _LOOK_TIMEOUT_S)
 
@@ -80,12 +80,7 @@ _UUID_PREFIX = "GPU-"
 
 
 def named_gpus(environment: Mapping[str, str], uuids: Sequence[str]) -> tuple[int, ...] | None:
-    """Return the indices that CUDA_VISIBLE_DEVICES names; None if it is not set or cannot be understood.
-
-    Args:
-        environment: of a process of the task.
-        uuids: of the GPUs that the agent can see, by their index.
-    """
+    """Return the indices that CUDA_VISIBLE_DEVICES names; None if it is not set or cannot be understood."""
     value = environment.get("CUDA_VISIBLE_DEVICES")
     if value is None:
         return None

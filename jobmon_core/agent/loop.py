@@ -1,7 +1,4 @@
-"""The loop of an agent: it looks each second and reports each interval, until it has a reason to end.
-
-When the monitor asks for the stacks of the task's processes, it takes them.
-"""
+"""The loop of an agent: it looks each second and reports each interval, until it has a reason to end."""
 
 from __future__ import annotations
 
@@ -50,11 +47,7 @@ class Agent:
     """An agent beside one task on this node."""
 
     def __init__(self, options: AgentOptions, clock: Clock) -> None:
-        """Prepare to measure.
-
-        Raises:
-            OSError, StorageFailed: the folder for the reports cannot be created.
-        """
+        """Prepare to measure."""
         self._options, self._clock = options, clock
         self._started_s = clock.now()
         slurm_node = os.environ.get("SLURMD_NODENAME", "")
@@ -91,10 +84,9 @@ class Agent:
         self._finish()
 
     def _wait(self, seconds: float) -> bool:
-        """Wait for the next report, looking meanwhile; return False if the agent must end now."""
         until_s = self._clock.now() + seconds
         while (remaining_s := until_s - self._clock.now()) > 0:
-            if remaining_s > seconds:  # the clock of the host was set back
+            if remaining_s > seconds:
                 return True
             if self._clock.wait(min(_LOOK_S, remaining_s)) is not Wake.DUE:
                 return False
@@ -143,7 +135,6 @@ class Agent:
         return self._had_processes or empty_s >= _NEVER_SEEN_S
 
     def _finish(self) -> None:
-        """Write the last report, unless a newer agent reports or the folder is gone."""
         if not self._files.is_superseded(self._started_s):
             ended_s = self._report.ended_s or self._clock.now()
             self._files.write_last(dataclasses.replace(self._report, ended_s=ended_s))
@@ -156,7 +147,7 @@ class StallStacks:
     """Answers each request once, by a process of its own that runs beside the agent's loop."""
 
     def __init__(self, options: AgentOptions, node: str) -> None:
-        """Answer no request yet; ``node`` is the name of this node."""
+        """Answer no request yet."""
         self._options, self._node = options, node
         self._folder = Path(options.folder) / STALL
         self._taking = Background()
@@ -174,7 +165,6 @@ class StallStacks:
         self._taking.run(self._take, 0.0)
 
     def _has_answer(self, asked_ns: int) -> bool:
-        """Whether an earlier agent has answered."""
         try:
             return (self._folder / f"{self._node}.json").stat().st_mtime_ns >= asked_ns
         except OSError:
@@ -182,7 +172,7 @@ class StallStacks:
 
     def _take(self) -> None:
         from jobmon_core.domain.node.triage.stacks import (
-            command,  # rarely needed, and an agent must stay small
+            command,
         )
         from jobmon_core.system.runner import Runner
 
@@ -207,7 +197,7 @@ class Logs:
             try:
                 self._offsets[path] = Path(path).stat().st_size
             except OSError:
-                self._offsets[path] = 0  # it does not exist yet
+                self._offsets[path] = 0
 
     def look(self) -> bool:
         """Return whether something suspicious was appended since the last look. May block, like `skip_old`.
@@ -228,7 +218,7 @@ class Logs:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size == offset:
                 return False
-            if status.st_size < offset:  # truncated
+            if status.st_size < offset:
                 offset = 0
             start = max(0, offset - OVERLAP_BYTES, status.st_size - _MAX_BYTES)
             self._offsets[path] = status.st_size
@@ -246,7 +236,7 @@ _WORDS = (
     *(b"abort", b"segmentation fault", b"core dumped", b"no space left", b"disk quota", b"timed out"),
     *(b"watchdog", b"nccl warn", b"panic", b"assertion", b"failed", b"failure", b"cancelled at"),
 )
-OVERLAP_BYTES = max(len(word) for word in _WORDS) - 1  # of the text before, in which a word may begin
+OVERLAP_BYTES = max(len(word) for word in _WORDS) - 1
 
 
 def is_suspicious(text: bytes, old_bytes: int = 0) -> bool:

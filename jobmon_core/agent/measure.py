@@ -49,11 +49,7 @@ class TaskMeter:
         now_s: float,
         earlier: AgentReport = _NO_REPORT,
     ) -> None:
-        """Begin.
-
-        ``disks`` are folders on the file systems to watch, ``earlier`` is the last report of the agent before
-        this one.
-        """
+        """Begin."""
         self.gpus = GpuMeter()
         self._processes = TaskProcesses(target)
         self._workers = WorkerMeter(target.pids, proc.boot_s(now_s))
@@ -87,7 +83,7 @@ class TaskMeter:
         return self._fabric.read(time.monotonic())
 
     def look(self) -> None:
-        """Note the use of the GPUs and the states of the workers at this moment, for the next `read`."""
+        """Note the use of GPUs and workers at this moment, for the next `read`."""
         self.gpus.look()
         self._workers.look()
 
@@ -120,13 +116,11 @@ class TaskMeter:
 
 
 class _Resources:
-    """The memory and the cores of a task."""
-
     def __init__(self, earlier: AgentReport) -> None:
         try:
             text = proc.read_file("/proc/self/mountinfo").decode(errors="replace")
         except OSError:
-            text = ""  # then the figures of the processes are used
+            text = ""
         self._mounted = cgroup.hierarchies(text)
         self._memory_group: cgroup.Cgroup | None = None
         self._cpu_group: cgroup.Cgroup | None = None
@@ -169,7 +163,7 @@ class _Resources:
         for pid in processes:
             try:
                 allowed |= os.sched_getaffinity(pid)
-            except OSError:  # it has just ended
+            except OSError:
                 continue
         cores, throttled = float(len(allowed) or os.cpu_count() or 1), None
         before, self._quota = self._quota, cgroup.cpu_quota(self._cpu_group) if self._cpu_group else None
@@ -185,8 +179,6 @@ class _Resources:
 
 
 class _Disks:
-    """The file systems of a task; one that does not answer holds up nothing."""
-
     def __init__(self, paths: tuple[str, ...]) -> None:
         self._calls = {path: Background() for path in paths}
         self._found: dict[str, Disk] = {}
@@ -228,11 +220,6 @@ def kills_of_agents(earlier: AgentReport, kills: int, living: Collection[int]) -
 
     The kernel kills agents first. So if the earlier agent ended without a last report, all processes killed
     since then were agents: that one, and later ones at their start. If a worker has ended, too, only one was.
-
-    Args:
-        earlier: the latest report of the agent before this one.
-        kills: the kernel's count now.
-        living: the PIDs of the task's processes now.
     """
     memory = earlier.latest.memory
     if memory is None or memory.oom_kills is None:

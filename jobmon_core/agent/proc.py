@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PROC = "/proc"
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_MAX_THREADS = 256  # to look at in one round
+_MAX_THREADS = 256
 _MAX_TEXT = 2**20  # an environment can be larger than any other of these files
 # positions of the fields of /proc/PID/stat after the command name, see proc(5)
 _STATE, _PARENT, _USER_TIME, _THREADS, _START_TIME, _RESIDENT, _EXIT_STATUS = 0, 1, 11, 17, 19, 21, 49
@@ -35,18 +35,14 @@ class Stat(NamedTuple):
     parent: int
     threads: int
     start_ticks: int
-    memory: int  # resident, bytes
-    own_s: float  # CPU time
-    children_s: float  # CPU time of ended and waited-for children
-    wait_status: int | None = None  # of a zombie
+    memory: int
+    own_s: float
+    children_s: float
+    wait_status: int | None = None
 
 
 def read_file(path: str, at_most: int = _MAX_TEXT) -> bytes:
-    """Return the beginning of a file in /proc or /sys.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Return the beginning of a file in /proc or /sys."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         parts = []
@@ -64,7 +60,7 @@ def pids_of_user(uid: int) -> list[int]:
     with os.scandir(PROC) as entries:
         for entry in entries:
             if entry.name[0] in "123456789":
-                with suppress(OSError):  # it has just ended
+                with suppress(OSError):
                     if entry.stat().st_uid == uid:
                         pids.append(int(entry.name))
     return pids
@@ -93,13 +89,10 @@ def read_stat(pid: int) -> Stat | None:
 
 
 def runnable_threads(pids: Iterable[int], total: int) -> float | None:
-    """Return how many of the ``total`` threads of these processes compute or wait for a core.
-
-    This is an estimate from the first 256 threads; None if none of them can be read.
-    """
+    """Return how many of the ``total`` threads of these processes compute or wait for a core."""
     looked, runnable = 0, 0
     for pid in pids:
-        with suppress(OSError):  # it has just ended
+        with suppress(OSError):
             for thread in list(os.scandir(f"{PROC}/{pid}/task"))[: _MAX_THREADS - looked]:
                 text = read_file(f"{thread.path}/stat", 4096)
                 looked += 1
@@ -115,7 +108,7 @@ def read_io(pid: int) -> tuple[int | None, int | None]:
         lines = read_file(f"{PROC}/{pid}/io", 4096).split(b"\n")
         counters = dict(line.split(b": ", 1) for line in lines if b": " in line)
         return int(counters[b"read_bytes"]), int(counters[b"write_bytes"])
-    except (OSError, KeyError, ValueError):  # a zombie, or the kernel does not count
+    except (OSError, KeyError, ValueError):
         return None, None
 
 
@@ -129,7 +122,7 @@ def read_argv(pid: int) -> tuple[str, ...]:
 
 
 def read_environment(pid: int, names: frozenset[bytes]) -> dict[str, str] | None:
-    """Return these variables of the environment that a process started with; None if it cannot be read."""
+    """Return these variables of the environment that a process started with."""
     try:
         text = read_file(f"{PROC}/{pid}/environ")
     except OSError:
@@ -139,7 +132,7 @@ def read_environment(pid: int, names: frozenset[bytes]) -> dict[str, str] | None
 
 
 def uptime_ticks() -> int:
-    """Return the time since boot, in the clock ticks that count the start of processes."""
+    """Return the time since boot in clock ticks."""
     return ticks(float(read_file(f"{PROC}/uptime", 100).split()[0]))
 
 
@@ -154,16 +147,16 @@ def ticks(seconds: float) -> int:
 
 
 SYS = "/sys"
-_IDLE, _IO_WAIT, _GUEST = 3, 4, 8  # positions in the first line of /proc/stat; guest time is user time, too
-_RECEIVED, _SENT = 0, 8  # positions in /proc/net/dev
+_IDLE, _IO_WAIT, _GUEST = 3, 4, 8
+_RECEIVED, _SENT = 0, 8
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
     """Counters of the node that only grow."""
 
-    cpu: tuple[int, ...] = ()  # clock ticks by kind
-    received: int = 0  # bytes
+    cpu: tuple[int, ...] = ()
+    received: int = 0
     sent: int = 0
 
 
@@ -197,7 +190,7 @@ def node(name: str, before: Counters, now: Counters, span_s: float) -> Node:
 
 
 def read_disk(path: str) -> Disk | None:
-    """Return the space on the file system of a folder; None if it cannot be read. It may hang."""
+    """Return the space on the file system of a folder. It may hang."""
     try:
         status = os.statvfs(path)
     except OSError:
@@ -227,9 +220,6 @@ def bytes_of_cards(proc: str = PROC, sys: str = SYS) -> dict[str, tuple[int, int
     """Return the bytes received and sent by each network card, or interface if there is no card.
 
     What passes through a bridge or a bond is counted at the card.
-
-    Raises:
-        OSError, ValueError, IndexError: /proc/net/dev cannot be read.
     """
     lines = (line.partition(b":") for line in read_file(f"{proc}/net/dev").splitlines()[2:])
     counters = {name.strip().decode(): words.split() for name, _, words in lines}

@@ -22,12 +22,10 @@ VARIABLES = frozenset(
         *(b"CUDA_VISIBLE_DEVICES", b"NVIDIA_VISIBLE_DEVICES"),
     }
 )
-_SETTLED_S = 30.0  # a younger process may be about to execute its program
+_SETTLED_S = 30.0
 
 
 class _Identity(NamedTuple):
-    """What a process is; read again while the process is young, and when its command name changes."""
-
     start_ticks: int
     command: str
     argv: tuple[str, ...]
@@ -103,7 +101,7 @@ def _with_io(process: Process) -> Process:
     return dataclasses.replace(process, usage=usage)
 
 
-_INFO_BYTES, _MASK_EXIT, _STATUS_AT = 64, 1 << 3, 60  # of `struct pidfd_info` in its first version
+_INFO_BYTES, _MASK_EXIT, _STATUS_AT = 64, 1 << 3, 60
 _GET_INFO = (3 << 30) | (_INFO_BYTES << 16) | (0xFF << 8) | 11  # _IOWR(0xFF, 11, struct pidfd_info)
 
 
@@ -130,7 +128,7 @@ class ProcessHandle:
             self._fd = os.pidfd_open(pid)
 
     def note(self, *, is_pooled: bool) -> None:
-        """Note what can be seen only while it runs; a shell may redirect its output before it executes."""
+        """Note what can be seen only while it runs."""
         self.is_pooled = is_pooled
         with suppress(OSError):
             path = os.readlink(f"{proc.PROC}/{self.pid}/fd/1")  # noqa: PTH115 - paths are texts here
@@ -145,7 +143,7 @@ class ProcessHandle:
         struct.pack_into("=Q", info, 0, _MASK_EXIT)
         try:
             fcntl.ioctl(self._fd, _GET_INFO, info)
-        except OSError:  # an older kernel
+        except OSError:
             return NOT_KNOWN
         finally:
             self.close()

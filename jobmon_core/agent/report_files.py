@@ -54,11 +54,7 @@ class ReportFiles:
     """The files of one agent, in a folder of its own; none stays open."""
 
     def __init__(self, folder: Path, started_s: float) -> None:
-        """Create the folder if its parent exists.
-
-        Raises:
-            OSError, StorageFailed: it cannot be created.
-        """
+        """Create the folder if its parent exists."""
         if not folder.parent.is_dir():
             raise FileNotFoundError(folder.parent)
         self._folder = make_folder(folder)
@@ -79,7 +75,7 @@ class ReportFiles:
         return self._latest.read().started_s > started_s
 
     def write(self, report: AgentReport) -> None:
-        """Write a report, and what is due of the history. After a failure, the rest is left out."""
+        """Write a report, and what is due of the history."""
         kept, minute = self._history.add(report.latest), self._minutes.add(report.latest)
         self._write(dataclasses.replace(report, recent=self._history.held_back()), kept, minute)
 
@@ -112,7 +108,6 @@ def _append(path: Path, lines: Iterable[bytes], max_bytes: int, header: bytes = 
 
 
 def _halve(path: Path, *, has_header: bool) -> None:
-    """Remove the lines of every second report; the lines of one report are equal up to the first comma."""
     new = Path(temporary(path))
     with path.open("rb") as lines, open(open_private(new, os.O_WRONLY), "wb") as kept:
         if has_header:

@@ -48,8 +48,8 @@ class WorkerMeter:
     """The workers of a task."""
 
     def __init__(self, expected_pids: Collection[int], boot_s: float) -> None:
-        """Begin; ``expected_pids`` are the task's first processes, ``boot_s`` is when the host started."""
-        self.ranks: tuple[RankGroup, ...] = ()  # as of the latest reading, also of workers beyond the limit
+        """Begin."""
+        self.ranks: tuple[RankGroup, ...] = ()
         self._missing = set(expected_pids)
         self._boot_s = boot_s
         self._groups: tuple[Group, ...] = ()
@@ -58,8 +58,8 @@ class WorkerMeter:
         self._active_s: dict[Key, float] = {}
         self._before: dict[Key, dict[Key, Usage]] = {}  # what each process of a worker had used
         self._pools: set[str] = set()  # the programs of which a new one starts whenever one has ended
-        self._handles: dict[Key, ProcessHandle] = {}  # of the main process of each worker
-        self._orphans: set[Key] = set()  # what ended workers have left behind
+        self._handles: dict[Key, ProcessHandle] = {}
+        self._orphans: set[Key] = set()
 
     def look(self) -> None:
         """Look at the states of the main processes."""
@@ -94,13 +94,11 @@ class WorkerMeter:
         return ended | {pid for gpu in gpus for pid in gpu.own_pids}
 
     def _note_orphans(self, present: set[Key]) -> None:
-        """Note the processes that an ended worker has left: none of them is a worker that replaces it."""
         mains = {group.main.key for group in self._groups}
         left = {key for top, members in self._before.items() if top not in present for key in members}
         self._orphans = (self._orphans | (left - mains)) & present
 
     def _note_handles(self, processes: Mapping[int, Process]) -> None:
-        """Keep a handle of the process that does the work of each worker, and what is known while it runs."""
         for group in self._groups:
             main, handle = group.main, self._handles.get(group.top.key)
             is_program = not starts_others(main.argv, main.command)
@@ -124,7 +122,6 @@ class WorkerMeter:
         ]
         gone = (*self._gone, *ended)
         self._gone = still_missed(gone, self._groups)
-        # replaced while workers as old as it go on
         self._pools |= {
             each.worker.name
             for each in set(gone) - set(self._gone)
@@ -152,7 +149,6 @@ class WorkerMeter:
         return Gone(worker, group.top.start_ticks, span.since_ticks or 0)
 
     def _own_log(self, key: Key) -> str:
-        """Return the file that only this worker prints to; empty if there is none."""
         outputs = [handle.output for handle in self._handles.values()]
         handle = self._handles.get(key)
         if handle and outputs.count(handle.output) == 1:
@@ -192,7 +188,6 @@ class WorkerMeter:
         )
 
     def _rates(self, group: Group, span: Span) -> tuple[float | None, float | None, float | None]:
-        """Return the CPU use in percent of a core, and the bytes read and written per second."""
         before = self._before.get(group.top.key)
         if span.since_ticks is None or (before is None and group.top.start_ticks < span.since_ticks):
             return None, None, None
@@ -208,7 +203,6 @@ class WorkerMeter:
 
 
 def _status(states: list[str], percent: float | None) -> WorkerStatus:
-    """Return the status by the latest state; a sleeping worker that was busy before counts as running."""
     status = _STATUS.get(states[-1], WorkerStatus.SLEEPING)
     is_busy = "R" in states or (percent or 0.0) >= _BUSY_PERCENT
     if status is WorkerStatus.SLEEPING and is_busy:

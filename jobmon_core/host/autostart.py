@@ -34,7 +34,7 @@ class UserUnits:
         return result.error_text
 
     def installed(self, files: Mapping[str, str]) -> bool:
-        """Return whether these files are in the folder with these texts, and their timers are enabled."""
+        """Return whether these files are installed, and their timers enabled."""
         return all(self._read(name) == text for name, text in files.items()) and all(
             self._enabled_link(name).is_symlink() for name in _timers(files)
         )
@@ -44,11 +44,7 @@ class UserUnits:
         return any((self.folder / name).exists() for name in names)
 
     def install(self, files: Mapping[str, str]) -> None:
-        """Write unit files, and enable and start the timers among them.
-
-        Raises:
-            AutostartUnavailable: a file cannot be written, or systemd refused.
-        """
+        """Write unit files, and enable and start the timers among them."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             for name, text in files.items():
@@ -61,11 +57,7 @@ class UserUnits:
                 raise AutostartUnavailable(result.error_text)
 
     def remove(self, names: tuple[str, ...]) -> None:
-        """Disable and stop the timers among these units and remove the files, even if systemd does not run.
-
-        Raises:
-            AutostartUnavailable: a file cannot be removed.
-        """
+        """Disable the timers among these units and remove the files, even if systemd does not run."""
         self._systemctl("disable", "--now", *_timers(names))
         try:
             for name in names:
@@ -82,10 +74,9 @@ class UserUnits:
         try:
             return (self.folder / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
-            return ""  # missing, or not written by jobmon
+            return ""
 
     def _enabled_link(self, name: str) -> Path:
-        """Return the link that ``systemctl enable`` makes for a timer."""
         return self.folder / "timers.target.wants" / name
 
 
@@ -109,12 +100,7 @@ class Crontab:
     runner: Runner
 
     def read(self) -> str:
-        """Return the text of the crontab, empty if the user has none yet.
-
-        Raises:
-            AutostartUnavailable: the program is missing, the user may not use it, or it is disabled; or the
-            crontab has bytes that are not UTF-8.
-        """
+        """Return the text of the crontab, empty if the user has none yet."""
         result = self._run("-l")
         if not succeeded(result):
             if any(message in result.error_text.lower() for message in _NO_CRONTAB_YET):
@@ -127,11 +113,7 @@ class Crontab:
         return result.stdout
 
     def change(self, edit: Callable[[str], str]) -> bool:
-        """Replace the text by what ``edit`` returns for it; return whether that differs.
-
-        Raises:
-            AutostartUnavailable: the crontab cannot be read or written.
-        """
+        """Replace the text by what ``edit`` returns for it; return whether that differs."""
         text = self.read()
         new_text = edit(text)
         if new_text == text:
@@ -142,7 +124,6 @@ class Crontab:
         return True
 
     def _write(self, text: str) -> Result:
-        """Pass the text to the program in a file that only the user can read."""
         try:
             with tempfile.NamedTemporaryFile("w", prefix="jobmon-", encoding="utf-8", newline="") as file:
                 file.write(text)
@@ -166,4 +147,4 @@ def _program_name(process: Path) -> str:
     try:
         return (process / "comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
-        return ""  # the process has just ended
+        return ""

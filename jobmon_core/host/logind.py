@@ -15,7 +15,7 @@ class Logind:
     """The files below ``root``. Not a dataclass, whose definition would delay `jobmon submit`."""
 
     def __init__(self, root: Path = Path("/")) -> None:
-        """Set up without any I/O; tests pass a ``root`` of their own."""
+        """Set up without any I/O."""
         self.root = root
 
     def cgroups(self) -> str:
@@ -43,4 +43,4 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return ""  # a missing or unreadable file counts as empty
+        return ""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import Backend
 
 BACKENDS: dict[str, Backend] = {
-    SLURM.name: SLURM,  # the first is the default
+    SLURM.name: SLURM,
     LOCAL.name: LOCAL,
     PROCESS.name: PROCESS,
     RAY.name: RAY,
@@ -26,11 +26,7 @@ BACKENDS: dict[str, Backend] = {
 
 
 def find_backend(name: str) -> Backend:
-    """Return a backend by its name.
-
-    Raises:
-        SchedulerMissing: this version of jobmon has no such backend.
-    """
+    """Return a backend by its name."""
     try:
         return BACKENDS[name]
     except KeyError:
@@ -40,14 +36,14 @@ def find_backend(name: str) -> Backend:
 
 
 def display_name(name: str) -> str:
-    """Return a backend's name in the form that starts a sentence; the backend may be unsupported."""
+    """Return a backend's name in the form that starts a sentence."""
     if name in BACKENDS:
         return BACKENDS[name].display_name
     return f"The {name} scheduler"
 
 
 def outage_words(name: str) -> OutageWords | None:
-    """Return what the message about an outage of a backend says; None: the usual text about a scheduler."""
+    """Return what the message about an outage of a backend says."""
     if name in BACKENDS:
         return BACKENDS[name].outage_words
     return None

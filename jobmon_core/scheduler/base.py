@@ -42,7 +42,7 @@ class Submitted(NamedTuple):
     """A job that the scheduler accepted."""
 
     ref: JobRef
-    cluster: str = ""  # as the reply names it; if that has no job id, as the user names it; empty: not named
+    cluster: str = ""
 
 
 class Submission(NamedTuple):
@@ -134,8 +134,8 @@ class Sentinel(NamedTuple):
 
     after: Submitted
     command: tuple[str, ...]
-    folder: str  # the working directory
-    log: str  # output is appended to this file
+    folder: str
+    log: str
 
 
 class AgentRequest(NamedTuple):
@@ -143,15 +143,15 @@ class AgentRequest(NamedTuple):
 
     job_id: int
     task: Task
-    options: AgentOptions  # the backend adds what identifies the processes of the task
-    allows_ssh: bool = False  # whether jobmon may log in to the nodes
+    options: AgentOptions
+    allows_ssh: bool = False
 
 
 class AgentLaunch(NamedTuple):
     """One way to start the agents of a task: programs that run on this host while the agents run."""
 
     commands: tuple[tuple[str, ...], ...]
-    stop_signal: int  # makes such a program end its agents in good order
+    stop_signal: int
 
 
 class SubmissionQueries(NamedTuple):
@@ -172,7 +172,7 @@ class ShortJobState(NamedTuple):
     """The state of the short job with which `jobmon check --on-node` looks at a node."""
 
     state: str  # as the scheduler writes it; empty if it does not know the job any more
-    reason: str = ""  # why it waits
+    reason: str = ""
     is_waiting: bool = False
     is_over: bool = False
 
@@ -197,10 +197,10 @@ class ShortJobs(NamedTuple):
 class CutOffSubmission(NamedTuple):
     """A submission whose result is not known, because the process that made it was killed."""
 
-    session: int  # session id (getsid) of the submission; no other submission was made in it
+    session: int
     host: str
     since_s: float  # Unix seconds
-    folder: str  # the working directory
+    folder: str
     arguments: tuple[str, ...]
 
 
@@ -243,8 +243,8 @@ class RemoteJob(NamedTuple):
 
     ref: JobRef
     cluster: str  # the service, as `Backend.scheduler` takes it and as users see it
-    name: str  # as the service names it
-    logs: LogPaths  # copies on this machine, which the queries of the queue keep up to date
+    name: str
+    logs: LogPaths
     user: str = ""
     workdir: str = ""
     command: str = ""
@@ -256,22 +256,10 @@ class RemoteJobs(Protocol):
     """Finds the jobs of one service that names them by text."""
 
     def register(self, name: str) -> RemoteJob:
-        """Return the job with this name; one that is registered already keeps its number.
-
-        Raises:
-            UnknownJob: the service answered, but has no such job, several, or none that can be followed.
-            SchedulerUnavailable: the service does not answer.
-            JobmonError: the service does not take such a name, or the configuration has no such host.
-            StorageFailed: the job cannot be recorded.
-        """
+        """Return the job with this name; one that is registered already keeps its number."""
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all jobs that have not ended; of a host, only those of its tmux sessions.
-
-        Raises:
-            SchedulerUnavailable: the service does not answer, or cannot list jobs.
-            JobmonError: the configuration has no such host.
-        """
+        """Return the names of all jobs that have not ended; of a host, only those of its tmux sessions."""
 
 
 class FileEnds(NamedTuple):
@@ -301,7 +289,7 @@ class ManualCommands(NamedTuple):
 
     look: tuple[str, ...] = ()  # these and `stop` run programs of the service or of the system
     stop: tuple[str, ...] = ()
-    start: str = ""  # runs again what the job ran; may be a command of jobmon
+    start: str = ""
     start_note: str = ""  # what to know about `start`, or why there is none
 
 

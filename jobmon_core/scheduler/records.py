@@ -39,9 +39,9 @@ class StatusRow:
         "nodes": "node",
     }
 
-    job_id: int  # for an array, that of the whole array
+    job_id: int
     state: str
-    raw_job_id: int  # the task's own (sacct's JobIDRaw)
+    raw_job_id: int
     task: int | None = None
     pending_indices: str = ""
     reason: str = ""
@@ -62,7 +62,7 @@ class StatusRow:
     command: str = ""
     max_rss_bytes: int | None = None
     cpu_s: float | None = None
-    backend_state: str = ""  # the state in the backend's own word; empty if that is Slurm's
+    backend_state: str = ""
 
     @property
     def raw_state(self) -> str:
@@ -78,7 +78,7 @@ class StatusRow:
         return JobState.from_slurm(self.state)
 
     def as_queue_row(self) -> QueueRow:
-        """Return the row that squeue would show; without indices for tasks that will never start."""
+        """Return the row that squeue would show."""
         return self._as(QueueRow, **({} if self.job_state.is_alive else {"pending_indices": None}))
 
     def as_accounting_row(self, cluster: str) -> AccountingRow:
@@ -108,7 +108,7 @@ class StatusRow:
 
 
 def same_fields(record: DataclassInstance, kind: type[DataclassInstance]) -> dict[str, Any]:
-    """Return the fields of a record that ``kind`` has too."""
+    """Return the fields of a record that ``kind`` has."""
     names = {field.name for field in fields(kind)}
     return {field.name: getattr(record, field.name) for field in fields(record) if field.name in names}
 
@@ -128,30 +128,30 @@ def from_answer(text: str, job_ids: Collection[int]) -> Iterator[StatusRow]:
 
 
 class WithoutAccounting:
-    """What is the same for every `Scheduler` that answers with such rows and keeps no accounts."""
+    """What is common to each `Scheduler` that answers with such rows."""
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
-        """Parse the rows of these jobs; see `Scheduler`."""
+        """See `Scheduler`."""
         return tuple(row.as_queue_row() for row in from_answer(text, job_ids))
 
     def ask_accounting(self, job_ids: Sequence[int], within_s: float = NO_HURRY_S) -> Disabled:  # noqa: ARG002 - there is none
-        """Return `Disabled`."""
+        """See `Scheduler`."""
         return Disabled()
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:  # noqa: ARG002 - see above
-        """Return no rows."""
+        """See `Scheduler`."""
         return ()
 
     def ask_log_templates(self, job_id: int) -> LogPaths | None:  # noqa: ARG002 - see below
-        """Return None: the logs of a job are known from the beginning."""
+        """See `Scheduler`."""
         return None
 
     def script_of(self, job_id: int) -> str:  # noqa: ARG002 - a job need not have one
-        """Return an empty text."""
+        """See `Scheduler`."""
         return ""
 
     def cluster_name(self) -> str:
-        """Return an empty text: no job belongs to the cluster of this machine."""
+        """See `Scheduler`."""
         return ""
 
 
@@ -180,12 +180,7 @@ def reserve_id(root: Path, create: Callable[[Path], None]) -> Path:
 
 
 def read_record(kind: type[T], path: Path) -> T:
-    """Return the record in a file.
-
-    Raises:
-        OSError: the file cannot be read.
-        StateUnreadable: it is damaged.
-    """
+    """Return the record in a file."""
     try:
         return from_json(kind, json.loads(path.read_text(encoding="utf-8", errors="replace")))
     except (ValueError, RecursionError) as error:
@@ -193,9 +188,5 @@ def read_record(kind: type[T], path: Path) -> T:
 
 
 def write_record(path: Path, record: object, *, durable: bool = True) -> None:
-    """Replace the record in a file; if ``durable``, it survives a power cut.
-
-    Raises:
-        StorageFailed: that is not possible.
-    """
+    """Replace the record in a file; if ``durable``, it survives a power cut."""
     write_atomically(path, json.dumps(to_json(record)).encode(), durable=durable)

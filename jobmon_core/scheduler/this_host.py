@@ -35,12 +35,7 @@ _LAUNCHERS = (
 
 
 def program_or_script(argv: Sequence[str], folder: str) -> str:
-    """Return the word of a command that names the script that it runs, else the one that names its program.
-
-    The script is the first argument that names a file and ends in a suffix such as ``.py``; a relative name
-    is looked for in ``folder``. A program given by a path counts as running a script only if it is a known
-    interpreter or launcher.
-    """
+    """Return the word of a command that names the script that it runs, else its program."""
     program, *arguments = argv
     name = Path(program).name
     runs_script = "/" not in program or name in _LAUNCHERS or INTERPRETER.fullmatch(name) is not None
@@ -51,10 +46,7 @@ def program_or_script(argv: Sequence[str], folder: str) -> str:
 
 
 def command_name(argv: Sequence[str], folder: str) -> str:
-    """Return a name for a command that runs in ``folder``: its program, or the script that this runs.
-
-    ``python -u train.py`` is ``train.py``, ``./simulate input.dat`` is ``simulate``.
-    """
+    """Return a name for a command that runs in ``folder``: its program, or the script that this runs."""
     return Path(program_or_script(argv, folder)).name
 
 
@@ -63,7 +55,7 @@ def _is_file(folder: str, word: str) -> bool:
 
 
 def agent_on_host(request: AgentRequest, *pids: int) -> tuple[AgentLaunch, ...]:
-    """Return how to start an agent for processes and their descendants; nothing if there is no process."""
+    """Return how to start an agent for processes and their descendants."""
     if not pids:
         return ()
     options = request.options._replace(pids=pids, node=request.task.nodes)

@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from jobmon_core.system.files import Stamp
 
 _NO_EXIT_CODE = 1  # the exit code if the command never started, or nothing recorded how it ended
-_SIGNAL_BASE = 128  # a shell reports "killed by signal n" as 128 + n
+_SIGNAL_BASE = 128
 _DOUBTFUL = 1  # the exit code of a doubtful success, if the user wants it to differ
 _ANALYSIS_S = 30.0  # in which a monitor analyses an end
 _LOOK_S = 0.2
-_WARNINGS_INTERVAL_S = 2.0  # between two looks at the progress file
+_WARNINGS_INTERVAL_S = 2.0
 _ADVICE = {EventKind.STALLED: "; look at it, jobmon goes on watching"}
 _TERMINAL_CLOSED = _SIGNAL_BASE + signal.SIGHUP
 
@@ -70,16 +70,9 @@ class RunCommand:
         strict: bool = False,
         restart: Callable[[JobSettings], JobSettings] | None = None,
     ) -> int:
-        """Run a command, watch it and copy its output to stdout and stderr; return its exit code.
+        """Run a command, watch it and copy its output; return its exit code.
 
-        ``strict``: the exit code of a doubtful success is 1, as that of one that nobody analysed.
-        SIGINT, SIGQUIT and SIGTERM are passed on. If the terminal is closed, the job goes on in the
-        background. ``output`` and ``error`` are file name patterns of the logs, see `CommandOptions`.
-        ``restart`` changes the settings as the user's options about restarts do.
-
-        Raises:
-            ConfigInvalid, CommandMissing: nothing was started.
-            StateUnreadable: the command runs, but its supervisor is not recorded.
+        ``strict``: that of a doubtful success is 1. ``restart`` changes the settings.
         """
         root = self.ctx.home.backend_folder(LOCAL.name)
         run = RunOptions(output, error)
@@ -122,7 +115,6 @@ class RunCommand:
         return exit_code
 
     def _why_doubtful(self, ref: JobRef) -> str:
-        """Return why the success of an ended job is doubtful, once its monitor has analysed it; else ""."""
         deadline_s = self.ctx.clock.now() + _ANALYSIS_S
         while (jobs := self.ctx.store.find(ref)) and not jobs[-1].closed:
             if self.ctx.clock.now() > deadline_s or job_status(self.ctx, jobs[-1]).health is not Health.ALIVE:
@@ -134,14 +126,12 @@ class RunCommand:
         return next((diagnosis.doubt for diagnosis in found if diagnosis), "")
 
     def _progress_warnings(self, ref: JobRef, tell: Callable[[str], None]) -> Callable[[], None]:
-        """Return a function that tells what the monitor finds wrong with the progress of the job."""
         jobs = self.ctx.store.find(ref)
         if not jobs:  # it is not watched
             return lambda: None
         return ProgressWarnings(self.ctx.progress_file(jobs[-1].id), self.ctx.clock, tell).look
 
     def _notify_monitor(self, ref: JobRef) -> None:
-        """Make the monitor see the end now, rather than when its next check is due."""
         jobs = self.ctx.store.find(ref)
         if not jobs:
             return
@@ -149,23 +139,21 @@ class RunCommand:
         file = self.ctx.shared_answer("queue", LOCAL.name, "", job.user)
         queue = SharedQueue(self.ctx.scheduler(LOCAL.name), file, self.ctx.clock)
         status = job_status(self.ctx, job)
-        with suppress(StorageFailed):  # then it sees the end a little later
-            queue.view(job.user, job.job_id, max_age_s=0.0)  # the monitor reads this answer
+        with suppress(StorageFailed):
+            queue.view(job.user, job.job_id, max_age_s=0.0)
             if status.health is Health.ALIVE and status.owner:
                 status.owner.wake()
 
     def _tell_end(self, ref: JobRef, record: TaskRecord | None) -> str:
-        """Tell how the job ended; return why its success is doubtful by its log, else an empty text."""
         if record is None:
             self.tell(f"job {ref}: its supervisor was killed, so it is not known how the command ended")
             return ""
         if record.pid is None and record.reason:  # it has the form "JobLaunchFailure: could not open ..."
-            # a diagnosis would be in Slurm's terms, and not name the file
             self.tell(f"job {ref} could not start: {record.reason.partition(': ')[2]}")
             return ""
         try:
             task, message = self._end(ref)
-        except JobmonError as error:  # the caller still gets the exit code of the command
+        except JobmonError as error:
             self.tell(f"job {ref} has ended: {error}")
             return ""
         if task.diagnosis and task.diagnosis.cause:
@@ -180,7 +168,6 @@ class RunCommand:
         return ""
 
     def _end(self, ref: JobRef) -> tuple[Task, Message]:
-        """Return the ended task, and a message about its end like the one that its monitor will send."""
         now_s = self.ctx.clock.now()
         known = self.ctx.store.find(ref)[-1:] or [WatchedJob("", ref.job_id, now_s, backend=LOCAL.name)]
         job = look_up(known[0], self.ctx.scheduler(LOCAL.name), now_s)
@@ -199,9 +186,9 @@ class ProgressWarnings:
     file: ProgressFile
     clock: Clock
     tell: Callable[[str], None]
-    _looked_s: float = field(default=0.0, init=False)  # Unix seconds
+    _looked_s: float = field(default=0.0, init=False)
     _stamp: Stamp | None = field(default=None, init=False)
-    _told_s: float = field(default=0.0, init=False)  # the time of the latest event that was said
+    _told_s: float = field(default=0.0, init=False)
 
     def look(self) -> None:
         """Say what is new; call this often."""
@@ -226,10 +213,7 @@ class ProgressWarnings:
 
 
 def command_script(command: Sequence[str]) -> str:
-    """Return the script that a command runs: the first of its words that names a file and no interpreter.
-
-    Empty if there is none, e.g. for ``python -m train``.
-    """
+    """Return the script that a command runs: the first of its words that names a file and no interpreter."""
     words = (program_or_script(command, ""), *command[1:])
     files = (word for word in words if os.path.isfile(word))  # noqa: PTH113 - Path.is_file raises without permission
     return next((word for word in files if not INTERPRETER.fullmatch(Path(word).name)), "")
@@ -247,7 +231,6 @@ def command_submitter(
 
 
 def _variables(settings: JobSettings | None) -> dict[str, str]:
-    """Return the variables to set for the job: for unbuffered Python output and for the selected GPUs."""
     variables = {} if "PYTHONUNBUFFERED" in os.environ else {"PYTHONUNBUFFERED": "1"}
     if settings and settings.gpu_ids:
         variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, settings.gpu_ids))
@@ -255,14 +238,12 @@ def _variables(settings: JobSettings | None) -> dict[str, str]:
 
 
 def _exit_text(end: End | None) -> str:
-    """Return the exit status of a failure that nothing explains, as the end of a sentence."""
     if end is None or end.outcome is not Outcome.FAILURE:
         return ""
     return f": {exit_phrase(end.exit_code, end.signal)}, and nothing in its output explains it"
 
 
 def _exit_code(record: TaskRecord) -> int:
-    """Return the exit code of an ended task as a shell reports it; 1 if it never started."""
     if record.pid is None:
         return _NO_EXIT_CODE
     if record.signal is not None:

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.job_settings import JobSettings
     from jobmon_core.lifecycle.start import MonitorStarter
 
-_MAX_PID = 1 << 22  # of Linux
+_MAX_PID = 1 << 22
 _MAX_BYTES = 1 << 20  # of a file of PIDs; /dev/zero has no end
-_LOOK_S = 1.0  # between two looks for processes that have not started
-_MAX_WORD = 40  # characters of a wrong PID that are shown
+_LOOK_S = 1.0
+_MAX_WORD = 40
 _UNPROVABLE = "only the parent of a process learns its exit status"
 
 
@@ -44,11 +44,7 @@ class Found(NamedTuple):
 
 
 def processes_with_pids(pids: Sequence[int]) -> Found:
-    """Return the processes with these PIDs.
-
-    Raises:
-        UnknownJob: none of them runs.
-    """
+    """Return the processes with these PIDs."""
     by_pid = {pid: find_process(pid) for pid in pids}
     missing = tuple(pid for pid, process in by_pid.items() if process is None)
     if len(missing) == len(by_pid):
@@ -59,14 +55,9 @@ def processes_with_pids(pids: Sequence[int]) -> Found:
 
 
 def processes_of_file(path: Path) -> Found:
-    """Return the processes whose PIDs are in a file, one a line.
-
-    Raises:
-        JobmonError: it cannot be read, or is not such a file.
-        UnknownJob: none of them runs.
-    """
+    """Return the processes whose PIDs are in a file, one a line."""
     try:
-        with path.open("rb") as file:  # a pipe has no size to check
+        with path.open("rb") as file:
             words = file.read(_MAX_BYTES).decode("ascii", "replace").split()
     except OSError as error:
         raise JobmonError(f"{path} cannot be read: {error.strerror}") from error
@@ -82,15 +73,11 @@ def processes_with_name(ctx: Context, name: str, settings: JobSettings | None) -
 
     Processes that have not started yet are waited for: until there are as many as ``settings`` names workers,
     but at least one, and no longer than its ``launch_timeout_s``.
-
-    Raises:
-        UnknownJob: there is none.
-        AlreadyWatched: all of them are watched.
     """
     wanted = (settings and settings.num_workers) or 1
     until_s = ctx.clock.now() + ((settings and settings.launch_timeout_s) or 0.0)
     while True:
-        processes = find_processes(name)  # the workers themselves, or what has started them
+        processes = find_processes(name)
         number = max(len(processes), len(find_started_by(processes, name)))
         if number >= wanted or ctx.clock.now() >= until_s:
             break
@@ -119,12 +106,6 @@ def watch_processes(
 
     They are its workers, or with ``each``, the tasks of an array. ``logs`` holds one log for all processes,
     or one for each in their order. Without any, each one's stdout and stderr are its logs if they are files.
-
-    Raises:
-        AlreadyWatched: one of the processes is being watched.
-        CommandBusy: another `jobmon watch` has not finished within two minutes.
-        JobmonError: there are several logs, but not one for each process.
-        StorageFailed: a file cannot be written, or the monitor did not start.
     """
     first = processes[0]
     name = ""
@@ -166,10 +147,7 @@ def watch_processes(
 
 
 def with_log_sizes(settings: JobSettings | None, logs: Iterable[LogPaths]) -> JobSettings | None:
-    """Return the settings; if a log line is to show the end, with the present sizes of the logs.
-
-    Lines that the logs have already do not count.
-    """
+    """Return the settings; if a log line is to show the end, with the present sizes of the logs."""
     if settings is None or settings.done is None or not settings.done.log:
         return settings
     paths = dict.fromkeys(path for each in logs for path in (each.stdout, each.stderr) if path)
@@ -194,7 +172,6 @@ def _refuse_if_watched(ctx: Context, processes: Sequence[Process]) -> None:
 
 
 def _job_of(ctx: Context, process: Process) -> WatchedJob | None:
-    """Return the watched job that this process is a part of, if any."""
     groups = ProcessScheduler(ctx.home.backend_folder(PROCESS.name)).groups()
     same = [group.job_id for group in groups if any(each.id == process.id for each in group.processes)]
     jobs = (job for job_id in same for job in ctx.store.find(JobRef(job_id)))
@@ -202,12 +179,10 @@ def _job_of(ctx: Context, process: Process) -> WatchedJob | None:
 
 
 def _main_log(paths: Sequence[LogPaths]) -> LogPaths:
-    """Return the log that stands for the whole job."""
     return next((each for each in paths if each.stdout), LogPaths(source=BY_USER))
 
 
 def _logs_of(processes: Sequence[Process], logs: Sequence[Path]) -> list[LogPaths]:
-    """Return the logs of each process."""
     if not logs:
         return [LogPaths(process.stdout or process.stderr, process.stderr, BY_USER) for process in processes]
     if len(logs) not in (1, len(processes)):

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from jobmon_core.system.process import ProcStat
 
 _SMI_TIMEOUT_S = 10.0
-# in the order that `read_gpus` and `read_processes` expect
 _GPU_FIELDS = "index,uuid,name,utilization.gpu,memory.used,memory.total"
 _PROCESS_FIELDS = "gpu_uuid,pid,process_name,used_memory"
 _STATUSES = {"Z": WorkerStatus.ZOMBIE, "T": WorkerStatus.STOPPED, "t": WorkerStatus.STOPPED}
@@ -33,16 +32,14 @@ class WorkerNow:
     status: WorkerStatus = WorkerStatus.NOT_FOUND
     pid: int | None = None
     started_s: float | None = None
-    cpu_percent: float | None = None  # of one core, with its descendants
+    cpu_percent: float | None = None
     last_activity_s: float | None = None  # when it was last seen to use CPU time
     gpu: Gpu | None = None
-    gpu_memory_bytes: int | None = None  # of this worker
+    gpu_memory_bytes: int | None = None
 
 
 @dataclass(slots=True)
 class _Known:
-    """What is remembered of a worker between two looks."""
-
     process: Process
     cpu_s: float = 0.0
     at_s: float = 0.0
@@ -71,7 +68,7 @@ class Workers:
         if self.pids:
             return [process for pid in self.pids if (process := find_process(pid))]
         found = find_processes(self.name)
-        if 0 < len(found) < self.expected:  # a launcher such as torchrun and its workers
+        if 0 < len(found) < self.expected:
             started = find_started_by(found, self.name)
             if len(started) > len(found):
                 return started
@@ -79,7 +76,6 @@ class Workers:
         return found
 
     def _assign(self, processes: list[Process]) -> None:
-        """Give each new process a place: a free one, else that of an ended worker, else an additional one."""
         known = {each.process.id for each in self._places}
         running = {process.id for process in processes}
         for process in processes:
@@ -118,7 +114,6 @@ def _look(known: _Known, now_s: float) -> WorkerNow:
 
 
 def _stat(process: Process) -> ProcStat | None:
-    """Return what /proc shows about a worker, perhaps as a zombie; None if it has ended."""
     stat = read_stat(process.id.pid)
     if stat and stat.start_ticks == process.id.start_ticks:
         return stat
@@ -130,7 +125,6 @@ def _cpu_s(pids: Sequence[int]) -> float:
 
 
 def _with_gpus(workers: list[WorkerNow], runner: Runner) -> list[WorkerNow]:
-    """Return the workers with the GPUs that nvidia-smi shows them on; unchanged without it."""
     processes = _smi(runner, f"--query-compute-apps={_PROCESS_FIELDS}")
     gpus = ""
     if processes:
@@ -147,7 +141,6 @@ def _with_gpus(workers: list[WorkerNow], runner: Runner) -> list[WorkerNow]:
 
 
 def _smi(runner: Runner, query: str) -> str:
-    """Return what nvidia-smi prints; empty if this host has none, or it fails."""
     ran = runner.capture(["nvidia-smi", query, "--format=csv,noheader,nounits"], _SMI_TIMEOUT_S)
     if succeeded(ran):
         return ran.stdout

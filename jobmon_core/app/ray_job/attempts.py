@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
 _RESOURCES = {"CPU": "entrypoint_num_cpus", "GPU": "entrypoint_num_gpus", "memory": "entrypoint_memory"}
-_OF_NODES = "node:"  # the beginning of resources that Ray itself adds
+_OF_NODES = "node:"
 
 
 class FoundJob(NamedTuple):
@@ -44,7 +44,7 @@ class FoundJob(NamedTuple):
 
     entry: RayJob
     session: str  # of the cluster, which a new head changes
-    description: Description  # to submit it again
+    description: Description
     lineage: str  # the id of which it is an attempt, as it says itself; empty if it does not
 
 
@@ -52,9 +52,6 @@ def find_job(api: RayApi, name: str) -> FoundJob | None:
     """Return the job with this submission id, job id, or name in its metadata; None if there is none.
 
     Of several, it is one that has not ended, else the newest.
-
-    Raises:
-        SchedulerUnavailable: Ray does not answer.
     """
     version, listed = api.version(), api.descriptions()
     named = [(job, data) for data in listed if (job := parse_job(data)) and name in _names(job, data)]
@@ -79,7 +76,6 @@ def _metadata(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _description(api: RayApi, job: RayJob, data: dict[str, Any]) -> Description:
-    """Return what to submit again, with the folder of this host that was sent, if it is still there."""
     description = {key: value for key, value in data.items() if key in FIELDS and value}
     host, _, folder = str(_metadata(data).get(FOLDER_KEY) or "").partition(":")
     if host == os.uname().nodename and Path(folder).is_dir():
@@ -88,7 +84,6 @@ def _description(api: RayApi, job: RayJob, data: dict[str, Any]) -> Description:
 
 
 def _requested(api: RayApi, job: RayJob) -> Description:
-    """Return the resources that an entrypoint reserves: Ray shows them only of the actor that starts it."""
     actors: list[dict[str, Any]] = []
     with suppress(RayFailed):
         if job.submission_id:
@@ -112,16 +107,12 @@ class RayEnd(NamedTuple):
     """The end of a job."""
 
     facts: EndFacts
-    headline: str  # what happened, in few words
+    headline: str
     last_step: int | None
 
 
 def end_of(ctx: Context, cluster: RayCluster, entry: RayJob, proof: str, *, is_stalled: bool) -> RayEnd:
-    """Return what a job that has ended, and its log, show about its end.
-
-    ``proof`` is what shows that its processes have ended, ``is_stalled`` whether jobmon stopped it because it
-    stalled.
-    """
+    """Return what a job that has ended, and its log, show about its end."""
     reading = read_job(entry)
     try:
         look = cluster.log(entry.name)

@@ -45,22 +45,19 @@ _PATTERN = "step_*"  # as the older monitor script expects
 class CheckpointLook(NamedTuple):
     """The newest complete checkpoint below a folder, or why it is not known."""
 
-    picked: PickedCheckpoint | None = None  # None without a problem: there is none
-    problem: str = ""  # why that is not known
+    picked: PickedCheckpoint | None = None
+    problem: str = ""
     why_none: str = ""  # why the newest one does not count
 
 
 def newest_complete(ctx: Context, cluster: RayCluster | None, folder: str) -> CheckpointLook:
-    """Look for the newest complete checkpoint below a folder.
-
-    If this host has no such folder, and the cluster is reached through its head pod, the pod is asked.
-    """
+    """Look for the newest complete checkpoint below a folder."""
     path = os.path.abspath(folder)  # noqa: PTH100 - links stay: they are the names that the user knows
     found = find_checkpoints(path, ctx.clock.now(), pattern=_PATTERN)
     if not found.problem:
         return _look(found)
     if not (cluster and cluster.is_pod) and Path(path).parent.is_dir():
-        return CheckpointLook()  # the program creates it with the first checkpoint
+        return CheckpointLook()
     return _elsewhere(cluster, folder, found.problem)
 
 
@@ -93,7 +90,6 @@ def _look(found: FoundCheckpoints) -> CheckpointLook:
 
 
 def _step_named(folder: str) -> int:
-    """Return the step of what the link ``latest`` names; -1 without it."""
     try:
         step = step_of(os.readlink(f"{folder}/{_LATEST}").rstrip("/").rpartition("/")[2])  # noqa: PTH115 - texts
     except OSError:
@@ -104,7 +100,6 @@ def _step_named(folder: str) -> int:
 
 
 def _in_pod(api: PodApi, path: str) -> CheckpointLook:
-    """Look in the pod, by names alone: at a folder, or at a checkpoint, whose name has a step."""
     parent, _, name = path.rstrip("/").rpartition("/")
     wanted = step_of(name)
     folder = path.rstrip("/") if wanted is None else parent
@@ -123,13 +118,7 @@ _KEYS = FIELDS | {"submission_id", "resume_arg", "force"}
 
 
 def submit_resumed(ctx: Context, cluster: RayCluster, checkpoint_path: str, config: Mapping[str, Any]) -> str:
-    """Submit a job once, also if answers get lost; return its submission id.
-
-    Raises:
-        JobmonError: the configuration is invalid, or the checkpoint is not known to be complete.
-        SchedulerRejected: nothing was submitted.
-        SchedulerUnavailable: it is not known whether Ray accepted the job.
-    """
+    """Submit a job once, also if answers get lost; return its submission id."""
     description = _checked(config)
     path = os.path.realpath(checkpoint_path) if Path(checkpoint_path).is_symlink() else checkpoint_path
     look = checkpoint_at(ctx, cluster, path)
@@ -158,11 +147,6 @@ def submit_resumed(ctx: Context, cluster: RayCluster, checkpoint_path: str, conf
 
 
 def _checked(config: Mapping[str, Any]) -> Description:
-    """Return what Ray's job API takes.
-
-    Raises:
-        JobmonError: a key is unknown, or a value has the wrong type.
-    """
     if unknown := sorted(set(config) - _KEYS):
         raise JobmonError(f"config: unknown key {unknown[0]!r}; known are {', '.join(sorted(_KEYS))}")
     entrypoint, environment = config.get("entrypoint"), config.get("runtime_env") or {}

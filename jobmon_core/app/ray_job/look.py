@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.node.health.model import ClusterResources
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
-_LINES = 2_000  # of the end of a driver's log
+_LINES = 2_000
 _KEPT_S = 7 * 86_400.0  # what was seen of a job, also by other processes
 _MAX_BYTES = 4 << 20
 _PAUSES = 3.0  # times the longest pause so far: a run that saves for ten minutes is not stalled after eleven
@@ -35,7 +35,7 @@ class RayStatus(StrEnum):
 
     PENDING = "PENDING"
     RUNNING = "RUNNING"
-    STOPPED = "STOPPED"  # by a user
+    STOPPED = "STOPPED"
     SUCCEEDED = "SUCCEEDED"
     FAILED = "FAILED"
     UNKNOWN = "UNKNOWN"
@@ -56,7 +56,7 @@ class Status(NamedTuple):
 
     status: RayStatus
     is_over: bool
-    why: str = ""  # why it is UNKNOWN
+    why: str = ""
 
 
 class LogLook(NamedTuple):
@@ -86,9 +86,6 @@ class RayCluster:
 
         If one of Ray's variables (RAY_API_SERVER_ADDRESS, RAY_ADDRESS) is set, the dashboard that it names is
         used in place of the pod.
-
-        Raises:
-            SchedulerRejected: it is not the address of a dashboard.
         """
         is_address = "://" in head or ":" in head
         if is_address or any(ctx.environment.get(name, "").strip() for name in VARIABLES):
@@ -106,11 +103,7 @@ class RayCluster:
         return isinstance(self.api, PodApi)
 
     def status(self, job_id: str) -> Status:
-        """Return how a job is; UNKNOWN if Ray does not answer.
-
-        Raises:
-            UnknownJob: Ray answers that it has no such job.
-        """
+        """Return how a job is; UNKNOWN if Ray does not answer."""
         try:
             job = self._job(job_id)
         except RayFailed as error:
@@ -121,12 +114,7 @@ class RayCluster:
         return Status(status, status in _ENDS or bool(reading.ended_unknown_why), why)
 
     def log(self, job_id: str) -> LogLook:
-        """Return what the end of a job's log shows.
-
-        Raises:
-            UnknownJob: Ray answers that it has no such job.
-            SchedulerUnavailable: Ray does not answer.
-        """
+        """Return what the end of a job's log shows."""
         job, version, tail = self._job(job_id), self.api.version(), b""
         try:
             if job.log_name:
@@ -139,11 +127,7 @@ class RayCluster:
         return LogLook(reader.progress, hashlib.sha256(tail).hexdigest()[:16], lines)
 
     def resources(self) -> ClusterResources:
-        """Return what the cluster has and what its tasks hold.
-
-        Raises:
-            SchedulerUnavailable: Ray does not answer, or its answer does not say it.
-        """
+        """Return what the cluster has and what its tasks hold."""
         return self.api.resources()
 
     def _job(self, job_id: str) -> RayJob:
@@ -156,11 +140,7 @@ class RayCluster:
 
 
 def is_stalled(ctx: Context, cluster: RayCluster, job_id: str, seen: LogLook, threshold_s: float) -> bool:
-    """Remember what a running job's log shows now; return whether the job has stalled since earlier looks.
-
-    Raises:
-        StorageFailed: what was seen cannot be kept.
-    """
+    """Remember what a running job's log shows now; return whether the job has stalled since earlier looks."""
     key, now_s = f"{cluster.name}/{job_id}", ctx.clock.now()
     file = JsonFile(ctx.home.monitors / "ray-looks.json", Memories, _MAX_BYTES, durable=False)
     with lock(file.lock_path):

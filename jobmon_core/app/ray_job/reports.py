@@ -41,13 +41,13 @@ class GpuInfo(TypedDict):
     """The GPUs of a pod, of several pods, or of a cluster."""
 
     gpu_count: int
-    gpu_utilizations: list[float | None]  # percent; None if the driver does not say
-    memory_used: list[float | None]  # MiB
-    memory_total: list[float | None]  # MiB
+    gpu_utilizations: list[float | None]
+    memory_used: list[float | None]
+    memory_total: list[float | None]
     processes: list[GpuProcess]
     avg_utilization: float  # percent, over the GPUs that say it; 0.0 if none does
-    healthy: bool  # whether the check itself succeeded
-    error: str  # why not
+    healthy: bool
+    error: str
 
 
 class ResourceInfo(TypedDict):
@@ -58,21 +58,21 @@ class ResourceInfo(TypedDict):
     cpus_available: float
     cpus_used: float
     waiting: list[str]  # what cannot be placed yet
-    healthy: bool  # whether the check itself succeeded
-    error: str  # why not
+    healthy: bool
+    error: str
 
 
 class EfaInfo(TypedDict):
     """Which network NCCL uses."""
 
     efa_active: bool
-    transport: str  # e.g. EFA, InfiniBand, TCP sockets, or UNKNOWN
+    transport: str
     verdict: str  # OK, DEGRADED, FALLBACK, UNKNOWN or NOT APPLICABLE
-    text: str  # why
+    text: str
     evidence: list[str]
     advice: str  # what to do, or to set in order to know more
-    healthy: bool  # whether the check itself succeeded
-    error: str  # why not
+    healthy: bool
+    error: str
 
 
 class CheckpointInfo(TypedDict):
@@ -81,25 +81,25 @@ class CheckpointInfo(TypedDict):
     latest_step: int | None
     latest: str  # its name; empty without one
     count: int
-    age_s: float | None  # of the latest one
-    healthy: bool  # whether the check itself succeeded
-    error: str  # why not
+    age_s: float | None
+    healthy: bool
+    error: str
 
 
 class HealthReport(TypedDict):
     """Everything in one report."""
 
-    healthy: bool  # whether there are no issues
+    healthy: bool
     issues: list[str]
-    gpu: GpuInfo  # of all pods
+    gpu: GpuInfo
     pods: dict[str, GpuInfo]
     ray: ResourceInfo
     efa: EfaInfo
-    checkpoints: CheckpointInfo | None  # None without a folder
+    checkpoints: CheckpointInfo | None
 
 
 def pod_answers(pods: Sequence[str], namespace: str, folder: str = "") -> dict[str, PodAnswer | JobmonError]:
-    """Ask pods what they show; ``folder`` is a folder of checkpoints, as the first pod sees it."""
+    """Ask pods what they show, also of a folder of checkpoints."""
     check_names(namespace, *pods)
     return ask_each(pods, namespace, folder)
 
@@ -109,7 +109,7 @@ class GpuLook(NamedTuple):
 
     gpus: Sequence[Gpu] = ()
     processes: Sequence[PodProcess] = ()
-    error: str = ""  # why they are not known
+    error: str = ""
 
 
 def look_at_gpus(cluster: RayCluster, pod: str, namespace: str) -> GpuLook:
@@ -177,7 +177,6 @@ def resource_info(cluster: RayCluster) -> ResourceInfo:
 
 
 def _amount(value: float | None) -> float:
-    """Return a whole number of GPUs or CPUs as an int: Ray counts parts of them, too."""
     if (value or 0.0).is_integer():
         return int(value or 0)
     return value or 0

@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.restart.ray_attempts import Description
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
-_PROOF_S = 60.0  # how long an end may lack proof: the processes of a job end some seconds after it
-_LOOK_S = 5.0  # between two looks meanwhile
+_PROOF_S = 60.0
+_LOOK_S = 5.0
 _RAY = "ray"
-_MAX_RESTARTS = "max_restarts"  # the rule of a decision
+_MAX_RESTARTS = "max_restarts"
 _UNKNOWN = "Ray has no job {name} on the cluster {cluster}; `ray job list` lists its jobs"
 _OWNED = "jobmon restarts this job already: `jobmon restarts {name}` shows it"
 _NO_FOLDER = (
@@ -113,12 +113,7 @@ class AutoRestart:
         self._step: int | None = None
 
     def run(self) -> Ended:
-        """Follow the job and its further attempts to the end.
-
-        Raises:
-            SchedulerUnavailable: Ray does not answer at the first look.
-            StorageFailed: the lineage cannot be read or written.
-        """
+        """Follow the job and its further attempts to the end."""
         name = self._orders.job_name
         found = find_job(self._api, name)
         if found is None:
@@ -141,13 +136,11 @@ class AutoRestart:
                 return self._result(self._ctx.lineages.load(self._id), problem)
 
     def _is_owned(self, entry: RayJob) -> bool:
-        """Whether a monitor of jobmon restarts the job."""
         jobs = (each for each in self._ctx.store.all() if isinstance(each, WatchedJob) and not each.finished)
         own = (each for each in jobs if each.settings and each.settings.attempt and each.name == entry.name)
         return any(self._cluster.is_pod or each.cluster == self._api.service for each in own)
 
     def _open(self, found: FoundJob) -> None:
-        """Load or create the lineage of a job, and keep what is needed to submit it again."""
         entry, orders, now_s = found.entry, self._orders, self._ctx.clock.now()
         number = attempt_number(entry.name, found.lineage)
         self._session = found.session
@@ -159,7 +152,7 @@ class AutoRestart:
         def opened(before: Lineage) -> Lineage:
             lineage = before if before.id else Lineage(self._id, now_s)
             newest, allowed = lineage.newest, before.settings.max_restarts
-            if newest is None or newest.number < seen.number:  # another home has submitted it
+            if newest is None or newest.number < seen.number:
                 lineage = lineage.with_attempt(seen)
             elif (
                 newest.decision
@@ -179,7 +172,6 @@ class AutoRestart:
                 self._log.warning("job %s: %s", entry.name, _NO_FOLDER.format(package=package))
 
     def _until_decided(self, lineage: Lineage, attempt: Attempt) -> str:
-        """Follow an attempt to its end, and save what follows; return why nothing can, else nothing."""
         seen = self._follow(attempt)
         if isinstance(seen, str):
             return seen
@@ -214,7 +206,6 @@ class AutoRestart:
         return ""
 
     def _follow(self, attempt: Attempt) -> tuple[RayJob, str] | str:
-        """Return the entry of an attempt that has ended, and what proves it; why nothing does, if so."""
         ended_s: float | None = None
         while True:
             entry, wait_s = self._entry(attempt), self._orders.interval_s
@@ -239,7 +230,6 @@ class AutoRestart:
             self._ctx.clock.wait(wait_s)
 
     def _entry(self, attempt: Attempt) -> RayJob | str | None:
-        """Return what Ray shows of an attempt; None if it does not answer, a text if it has lost the job."""
         try:
             entry = self._api.job(attempt.job)
             session = "" if entry else self._api.version().session
@@ -248,13 +238,12 @@ class AutoRestart:
             return None
         if entry is None:
             return f"{DELETED if session == self._session else FORGOTTEN}; {_NOTHING}"
-        is_own_id = attempt_number(attempt.job, self._id) is not None  # which no other job ever gets
+        is_own_id = attempt_number(attempt.job, self._id) is not None
         if not is_own_id and attempt.submitted_s and entry.start_s not in (None, int(attempt.submitted_s)):
             return f"{REPLACED}; {_NOTHING}"
         return entry
 
     def _look_at(self, entry: RayJob, attempt: Attempt) -> Attempt:
-        """Log the step of a job; stop it if it has stalled. Return the attempt."""
         stalls = attempt.stopped_for_stall_s is not None
         if entry.status == "RUNNING":
             try:
@@ -279,7 +268,6 @@ class AutoRestart:
         return stopped
 
     def _until_submitted(self, lineage: Lineage, attempt: Attempt, decision: Decision) -> str:
-        """Submit the next attempt when it is due; return why that is not possible, else nothing."""
         now_s, number, interval_s = self._ctx.clock.now(), attempt.number + 1, self._orders.interval_s
         rest_s = max(decision.not_before_s, due_s(self._ctx.lineages.readable(), now_s)) - now_s
         name = attempt_id(self._id, number)
@@ -311,7 +299,6 @@ class AutoRestart:
         return self._submit(number, request, picked)
 
     def _submit(self, number: int, request: Description, picked: PickedCheckpoint | None) -> str:
-        """Submit an attempt, unless another process has; return why Ray refuses it, else nothing."""
         lineages, name = self._ctx.lineages, str(request["submission_id"])
         with lineages.locked(self._id):
             now = lineages.load(self._id)

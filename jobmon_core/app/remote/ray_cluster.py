@@ -51,11 +51,7 @@ _ID_BYTES = 8
 
 
 def ray_service(ctx: Context, address: str) -> str:
-    """Return the name of the Ray cluster with this address; without one, of that which Ray's commands use.
-
-    Raises:
-        SchedulerRejected: the address is not one of a dashboard.
-    """
+    """Return the name of the Ray cluster with this address; without one, of that which Ray's commands use."""
     return find_service(address, ctx.environment)
 
 
@@ -73,16 +69,10 @@ def submit_to_ray(
     ``description`` is what Ray's job API takes; without a submission id it gets one. The job is recorded
     first: if this process is killed meanwhile, `jobmon recover` watches what it submitted. ``group`` is the
     name of a group that it joins, if not empty.
-
-    Raises:
-        JobmonError: no group can have this name.
-        Invalid: it cannot have such restarts, e.g. since it is not known where it saves its checkpoints.
-        SchedulerRejected: nothing was submitted.
-        StorageFailed: a file cannot be written, or the monitor did not start.
     """
     if group:
         checked_name(group)
-    starter = MonitorStarter(ctx, at_most=1 if group else 0)  # one monitor for the whole group
+    starter = MonitorStarter(ctx, at_most=1 if group else 0)
     wanted, place, request = settings.restart if settings else None, None, dict(description)
     if settings and wanted and wanted.mode is not RestartMode.OFF:
         request = _restartable(settings, wanted, request)
@@ -104,7 +94,6 @@ def submit_to_ray(
 
 
 def _restartable(settings: JobSettings, wanted: RestartSettings, request: dict[str, Any]) -> dict[str, Any]:
-    """Return the request with the absolute path of its folder; raise Invalid if it cannot have restarts."""
     if not settings.checkpoint_dir:
         raise Invalid("--restart", ["name where the job saves its checkpoints: --checkpoint-dir DIR"])
     refuse_unstoppable(RAY.name, wanted)
@@ -115,11 +104,7 @@ def _restartable(settings: JobSettings, wanted: RestartSettings, request: dict[s
 
 
 def next_request(ctx: Context, lineage: Lineage, number: int, decision: Decision) -> Description:
-    """Return what submits the further attempt with this number: what the first did, and its place.
-
-    Raises:
-        StorageFailed: the first submission is not recorded any more.
-    """
+    """Return what submits the further attempt with this number: what the first did, and its place."""
     script = ctx.lineages.submission(lineage.id).read_to_change().script
     if not script:
         raise StorageFailed(f"the submission of lineage {lineage.id} is not recorded any more")
@@ -138,14 +123,7 @@ def submit_next_to_ray(
     settings: JobSettings,
     record: Callable[[str, str], None],
 ) -> None:
-    """Submit the further attempt with this number; ``record`` gets its state id and its name.
-
-    ``settings`` are those of the attempt before it.
-
-    Raises:
-        SchedulerRejected: nothing was submitted.
-        StorageFailed: the first submission is not recorded any more.
-    """
+    """Submit the further attempt with this number; ``record`` gets its state id and its name."""
     place = lineage.place(number, decision.checkpoint)
     jobs = (job for job in ctx.store.all() if isinstance(job, WatchedJob))
     _submit(
@@ -169,7 +147,6 @@ def _submit(
     on_saved: Callable[[WatchedJob], None],
     cut_off: WatchedJob | None = None,
 ) -> Started:
-    """Submit a job; ``cut_off`` is it if an earlier submission of it, with the same id, was cut off."""
     number = cut_off.job_id if cut_off else 0
     submission = RaySubmission(ctx.backend_resources(RAY.name), service, description, number)
     job = cut_off or new_job(ctx, RAY.name, submission.record(), settings)

@@ -28,7 +28,7 @@ class Started(NamedTuple):
     """A job that was given to a service, and is watched."""
 
     job: WatchedJob
-    problem: str = ""  # why it is not known whether the service has it; empty if it has
+    problem: str = ""
 
 
 def watch_remote(
@@ -45,14 +45,6 @@ def watch_remote(
 
     ``settings`` is what the user says about the job; None keeps what was said before. ``again``: analyse and
     report a job again that was reported before.
-
-    Raises:
-        AlreadyWatched: it is being watched.
-        AlreadyReported: it ended and was reported, and ``again`` is False.
-        UnknownJob: the service has no such job.
-        SchedulerUnavailable: the service does not answer.
-        CommandBusy: another `jobmon watch` has not finished within two minutes.
-        StorageFailed: a file cannot be written, or the monitor did not start.
     """
     with ctx.watch_lock():
         remote = ctx.remote_jobs(backend, service).register(name)
@@ -83,7 +75,7 @@ def new_job(ctx: Context, backend: str, remote: RemoteJob, settings: JobSettings
         submitted_s=remote.submit_s,
         backend=backend,
         cluster=remote.cluster,
-        remote=True,  # queries must name the service
+        remote=True,
         user=remote.user or user_name(),
         name=remote.name,
         workdir=remote.workdir,
@@ -108,12 +100,6 @@ def run_on_host(
 
     ``attempt`` makes it an attempt of a lineage. The command is recorded first. If the connection is lost,
     the monitor finds out whether the command started; if not, the monitor makes sure that it never will.
-
-    Raises:
-        JobmonError: the name of the host is invalid; nothing was started.
-        ConfigInvalid: the configuration of the hosts is invalid; nothing was started.
-        StorageFailed: a file cannot be written, or the monitor did not start; the command may run,
-            and `jobmon recover` then watches it.
     """
     settings = attempt.settings if attempt else settings
     commands = CommandStarter(ctx.backend_resources(SSH.name), host)

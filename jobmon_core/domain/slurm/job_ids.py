@@ -1,7 +1,4 @@
-"""Job ids as Slurm writes them: ``12``, ``12_3``, ``12_[1-9:2,12%4]``, ``12+1``.
-
-Source: the man pages of squeue and sacct, "JOB ARRAY SUPPORT" and "HETEROGENEOUS JOBS".
-"""
+"""Job ids as Slurm writes them: ``12``, ``12_3``, ``12_[1-9:2,12%4]``, ``12+1``."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_NUMBER = r"([0-9]{1,10})"  # Slurm's ids have 32 bits
+_NUMBER = r"([0-9]{1,10})"
 # a job, array task, component, or pending tasks, whose list squeue may cut off; then the suffix of a step
 _REF = re.compile(rf"{_NUMBER}(?:_{_NUMBER}|\+{_NUMBER}|_\[([^\]]*)\]?)?(?:\.\w+)?")
 _MAX_LISTED = 1_000  # words of a command line
@@ -76,11 +73,7 @@ class JobRef:
 
     @classmethod
     def parse(cls, text: str) -> JobRef:
-        """Parse a single job id as users and Slurm write it; a step suffix is dropped.
-
-        Raises:
-            ValueError: the text is not a job id, or stands for several tasks.
-        """
+        """Parse a single job id as users and Slurm write it; a step suffix is dropped."""
         match = _REF.fullmatch(text.strip())
         if match is None or match[4] is not None:
             expected = f"{match[1]} is that of the whole array" if match else (
@@ -109,11 +102,7 @@ class JobRef:
 
 
 def parse_listed(text: str) -> tuple[JobRef, IndexSet | None]:
-    """Return a listed job id and None; for pending array tasks, the array's id and their indices.
-
-    Raises:
-        ValueError: the text is not a job id.
-    """
+    """Return a listed job id and None; for pending array tasks, the array's id and their indices."""
     match = _REF.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a Slurm job id")
@@ -123,7 +112,7 @@ def parse_listed(text: str) -> tuple[JobRef, IndexSet | None]:
 
 
 def each_task(word: str) -> list[str]:
-    """Return the ids of the tasks that a word such as ``12_[1-3]`` lists, at most 1,000; else the word."""
+    """Return the ids of the tasks that a word such as ``12_[1-3]`` lists; else the word."""
     try:
         ref, indices = parse_listed(word)
     except ValueError:

@@ -19,7 +19,7 @@ DEFAULT_ARRAY_OUTPUT = "slurm-%A_%a.out"
 _MAX_PADDING = 10
 _DEV_NULL = "/dev/null"
 _NULL = ("", "(null)")
-_ARRAY_MODULUS = 10  # of %b
+_ARRAY_MODULUS = 10
 _REWRITTEN = (25, 11)  # slurmd then began to treat unknown letters in another way
 # Slurm versions that introduced these letters; older ones do not expand them
 _SINCE = {"b": (24, 11), "r": _REWRITTEN, "S": _REWRITTEN}
@@ -37,9 +37,9 @@ class PathContext:
     array_task: int | None = None
     user: str = ""
     job_name: str = ""
-    node: str = ""  # short name of the job's first node
+    node: str = ""
     restart: int = 0
-    sluid: str = ""  # Slurm's own unique id of the job; empty if not known
+    sluid: str = ""
     version: tuple[int, int] | None = None  # Slurm's, e.g. (24, 11); None: assume the newest
 
     def values(self) -> dict[str, int | str]:
@@ -49,7 +49,7 @@ class PathContext:
         known: dict[str, int | str] = {"S": self.sluid} if self.sluid else {}
         return known | {
             "j": self.job_id,
-            "J": self.job_id,  # the batch step has no suffix
+            "J": self.job_id,
             "A": master,
             "a": task,
             "b": task % _ARRAY_MODULUS,
@@ -65,10 +65,7 @@ class PathContext:
 
 @dataclass(frozen=True, slots=True)
 class LogPaths:
-    """The job's output files, as templates with Slurm's ``%`` patterns; empty while not known.
-
-    They are absolute if the working directory is known.
-    """
+    """The job's output files, as templates with Slurm's ``%`` patterns; empty while not known."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"source": "told_by"}
 
@@ -125,11 +122,10 @@ def _expanded_by_old(field: re.Match[str], context: PathContext) -> str:
 
 
 def _value(padding: str, letter: str, context: PathContext) -> str | None:
-    """Return what slurmd puts in place of a letter; None if it does not know it."""
     is_supported = context.version is None or context.version >= _SINCE.get(letter, (0, 0))
     value = context.values().get(letter) if is_supported else None
     if isinstance(value, int):
-        width = int(padding.lstrip("0")[:3] or "0")  # three digits exceed the maximum
+        width = int(padding.lstrip("0")[:3] or "0")
         return str(value).zfill(min(width, _MAX_PADDING))
     return value
 
@@ -166,7 +162,6 @@ def _template(value: str, workdir: str, *, is_array: bool, job_id: int | None) -
 
 
 def _in_workdir(default_name: str, workdir: str) -> str:
-    """Return the template of a default name in ``workdir``, whose own ``%`` Slurm does not expand."""
     if workdir:
         return f"{literal(workdir.rstrip('/'))}/{default_name}"
     return default_name

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 
 class Hint(NamedTuple):
-    """A problem, as the rest of a sentence that starts with the job, and advice."""
+    """A problem and advice; the problem ends a sentence that starts with the job."""
 
     problem: str
     advice: str
 
     @property
     def starts_by_itself(self) -> bool:
-        """Whether the job only waits, so that the user need not do anything."""
+        """Whether the job only waits."""
         return self.problem.startswith("waits")
 
     @property
@@ -26,8 +26,8 @@ class Hint(NamedTuple):
         return self.problem.startswith("will ")
 
 
-NEVER_SATISFIED = "DependencyNeverSatisfied"  # of a job that waits in vain
-_FAILED_CONDITION = re.compile(r"(\w+):[^,?()]*\(failed\)")  # in a record's list of dependencies
+NEVER_SATISFIED = "DependencyNeverSatisfied"
+_FAILED_CONDITION = re.compile(r"(\w+):[^,?()]*\(failed\)")
 RELEASE = "Check its log, then release it (`scontrol release JOBID`) or cancel it (`scancel JOBID`)."
 _CHANGE = "Cancel it (`scancel JOBID`), change the request and submit it again."
 _OTHERS_END = "It starts when enough of them have ended."
@@ -110,7 +110,7 @@ def waited_for_failure(dependency: str) -> bool:
 
 def pending_hint(reason: str) -> Hint | None:
     """Return the hint for a reason as squeue prints it; None for ordinary waiting and for unknown reasons."""
-    name = reason.strip("()").partition(",")[0]  # ReqNodeNotAvail, UnavailableNodes:n1
+    name = reason.strip("()").partition(",")[0]
     if name in _HINTS:
         return _HINTS[name]
     for prefix, owner in (("QOS", "its QOS"), ("Assoc", "its account")):

@@ -54,10 +54,10 @@ class JobRow:
 
     ref: JobRef
     state: JobState
-    raw_state: str  # the state as Slurm prints it
+    raw_state: str
     _: KW_ONLY
     pending_indices: IndexSet | None = None  # those that the row stands for, e.g. of 12_[3-9] or 12_[3]
-    raw_job_id: int | None = None  # the job id of one array task or het component
+    raw_job_id: int | None = None
     reason: str = ""
     submit_s: int | None = None
     start_s: int | None = None
@@ -79,11 +79,11 @@ class DetailedRow(JobRow):
     user: str = ""
     partition: str = ""
     workdir: str = ""
-    stdout: str = ""  # the log's path; it may contain Slurm's patterns
+    stdout: str = ""
     stderr: str = ""
     exit_code: int | None = None
     signal: int | None = None
-    has_script: bool | None = None  # False for a command of srun or salloc
+    has_script: bool | None = None
     eligible_s: int | None = None  # since when it could start: not held, its dependency and begin time met
 
 
@@ -96,15 +96,15 @@ class Record(DetailedRow):
     batch_host: str = ""
     paths_expanded: bool = False  # whether stdout and stderr name the files, with nothing left to expand
     command: str = ""
-    dependency: str = ""  # as Slurm writes it, e.g. ``afternotok:12(failed)``
-    requested_bytes: int | None = None  # memory of the whole job
+    dependency: str = ""
+    requested_bytes: int | None = None
 
 
 class GpuSource(StrEnum):
     """Where figures of GPUs come from."""
 
-    AGENTS = "agents"  # jobmon's own, beside the job
-    ACCOUNTING = "accounting"  # gres/gpuutil, gres/gpumem
+    AGENTS = "agents"
+    ACCOUNTING = "accounting"
     JOBSTATS = "jobstats"  # the summary that a site's jobstats puts into the comment of its accounting
 
 
@@ -114,13 +114,13 @@ class GpuUsage:
 
     source: GpuSource
     percent: float | None = None  # utilisation, the mean of all GPUs; of ACCOUNTING it is that of their peaks
-    idle: int | None = None  # number of GPUs that were hardly used in the whole run
+    idle: int | None = None
     memory_bytes: int | None = None  # the highest of a GPU; of ACCOUNTING, of all GPUs together
     measured_s: float | None = None  # for how long it was measured; None: for the whole run
 
     @property
     def is_mean(self) -> bool:
-        """Whether the utilisation is a mean over time; else it was at most that."""
+        """Whether the utilisation is a mean over time."""
         return self.source is not GpuSource.ACCOUNTING
 
 
@@ -136,7 +136,7 @@ class Usage:
     run_s: int | None = None  # wall time without the time in which it was suspended
     nodes: int | None = None
     gpus: int | None = None  # None also if the cluster does not account for GPUs
-    gpu: GpuUsage | None = None  # None if nothing has recorded it
+    gpu: GpuUsage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,7 @@ class AccountingRow(DetailedRow):
     """
 
     exit_code_exact: bool = False
-    cancelled_by: int | None = None  # uid
+    cancelled_by: int | None = None
     derived_exit_code: int | None = None
     elapsed_s: int | None = None
     cluster: str = ""
@@ -160,14 +160,14 @@ RecordAnswer = tuple[Record, ...] | NotListed | Unreachable
 AccountingAnswer = tuple[AccountingRow, ...] | Disabled | Unreachable
 
 
-_NAME = re.compile(r"(?:[^,\[\]]|\[[^\]]*\])+")  # a comma within brackets does not end a name
+_NAME = re.compile(r"(?:[^,\[\]]|\[[^\]]*\])+")
 _PART = re.compile(r"([^\[\]]+)|\[([^\]]*)\]")
 _RANGE = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
-_MAX_RANGE = 100_000  # no cluster has more nodes
+_MAX_RANGE = 100_000
 
 
 def node_names(expression: str) -> tuple[str, ...]:
-    """Return the names of the nodes, in the order of the list; a damaged range counts as one name."""
+    """Return the names of the nodes; a damaged range counts as one name."""
     return tuple(name for each in _NAME.findall(expression) for name in _expanded(each))
 
 

@@ -1,7 +1,5 @@
 """The options of sbatch (20.11 to 26.05): how the local scheduler treats them, and how Slurm parses them.
 
-The local scheduler is the part of jobmon that runs scripts on a machine without Slurm.
-
 Source for ``#SBATCH`` lines: ``_opt_batch_script()`` and ``get_argument()`` of Slurm's ``sbatch/opt.c``.
 """
 
@@ -30,7 +28,7 @@ class Argument(StrEnum):
 
     NONE = ""
     REQUIRED = "="
-    OPTIONAL = "?"  # given only as --name=value
+    OPTIONAL = "?"
 
 
 class Treatment(StrEnum):
@@ -44,8 +42,8 @@ class Treatment(StrEnum):
 class Option(NamedTuple):
     """One option of sbatch."""
 
-    name: str  # the canonical long name, without dashes
-    letter: str  # the short form, without dash; empty if there is none
+    name: str
+    letter: str
     argument: Argument
     treatment: Treatment
 
@@ -99,7 +97,7 @@ LETTERS: dict[str, Option] = {option.letter: option for option in OPTIONS.values
 class GivenOption(NamedTuple):
     """An option as it was given; ``value`` is empty if it has no argument."""
 
-    name: str  # the canonical long name, even if a letter or an abbreviation was given
+    name: str
     value: str
 
 
@@ -117,11 +115,7 @@ _LONG = [
 
 
 def read_arguments(words: Sequence[str]) -> tuple[list[GivenOption], list[str]]:
-    """Return the options in the order given, and the remaining words, which start with the first operand.
-
-    Raises:
-        SchedulerRejected: an option is unknown or ambiguous, or its argument is missing or superfluous.
-    """
+    """Return the options in the order given, and the remaining words, which start with the first operand."""
     return _read(words, accepts_unknown=False)
 
 
@@ -131,10 +125,6 @@ def read_with_unknown(words: Sequence[str]) -> tuple[list[GivenOption], list[str
     SPANK plugins of a site add such options, e.g. ``--container-image``, and so does a newer sbatch. Without
     ``=``, only sbatch knows whether the next word is the option's argument or the script: see `spelled_out`.
     The components of a het job may stand between colons; its first one comes last, since it decides.
-
-    Raises:
-        UnknownOption: an option is unknown, and has no ``=``.
-        SchedulerRejected: as for `read_arguments`.
     """
     options, operands = _read(words, accepts_unknown=True)
     while operands[:1] == [":"]:
@@ -191,17 +181,16 @@ def _read(words: Sequence[str], *, accepts_unknown: bool) -> tuple[list[GivenOpt
 
 
 def _is_unknown(option: str) -> bool:
-    """Whether getopt has rejected ``--name=value`` because no name begins so."""
     name = option.removeprefix("\0")
     return name not in ("", option) and not any(known.startswith(name) for known in OPTIONS)
 
 
-_LISTED = re.compile(r"^\s*(?:-\w, )?--([\w-]+)(=|\[=)?", re.MULTILINE)  # an option in ``sbatch --help``
+_LISTED = re.compile(r"^\s*(?:-\w, )?--([\w-]+)(=|\[=)?", re.MULTILINE)
 _WITHOUT_SCRIPT = ("help", "usage", "version", "wrap")
 
 
 def reads_stdin(words: Sequence[str]) -> bool:
-    """Return whether sbatch reads the script from stdin; False if the options cannot be read."""
+    """Return whether sbatch reads the script from stdin."""
     try:
         options, operands = read_with_unknown(words)
     except SchedulerRejected:
@@ -210,7 +199,7 @@ def reads_stdin(words: Sequence[str]) -> bool:
 
 
 def script_of(words: Sequence[str]) -> str:
-    """Return the path of the script to submit; empty if there is none, or if the options cannot be read."""
+    """Return the path of the script to submit; empty if there is none."""
     try:
         options, operands = read_with_unknown(words)
     except SchedulerRejected:
@@ -222,14 +211,11 @@ def script_of(words: Sequence[str]) -> str:
 
 # options that many programs have too, so that after a script they are probably meant for it
 _COMMON = ("error", "help", "input", "output", "quiet", "usage", "verbose", "version")
-_SBATCH_LETTERS = "AGJNpqt"  # other letters, such as -c and -n, are as likely options of the script
+_SBATCH_LETTERS = "AGJNpqt"
 
 
 def misplaced_options(words: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the script, and those of its arguments that look like options meant for sbatch.
-
-    Both are empty if the options before the script cannot be read.
-    """
+    """Return the script, and those of its arguments that look like options meant for sbatch."""
     try:
         operands = read_with_unknown(words)[1]
     except SchedulerRejected:
@@ -262,7 +248,7 @@ NEXT_COMPONENT = ("hetjob", "packjob")  # the lines after it describe the next c
 
 
 def script_directives(script_text: str) -> dict[str, str]:
-    """Return the values of a script's options by their long names; of a het job, only the first component's.
+    """Return the values of a script's options by their long names.
 
     If an option is given twice, the last value counts. Values are not expanded. The environment and the
     command line, which override a script, are not considered. Never raises: a line that cannot be read is
@@ -288,12 +274,11 @@ def directive_words(script_text: str) -> Iterator[list[str]]:
 
 
 def _words(line: str) -> Iterator[str]:
-    """Split at white space. ``#`` ends the line unless quoted or escaped; an open quote drops its word."""
     word, has_word = "", False
     quote = ""
     escaped = False
     for char in f"{line} ":
-        if not quote and char.isspace():  # ends the word even after a backslash
+        if not quote and char.isspace():
             if has_word:
                 yield word
             word, has_word, escaped = "", False, False
@@ -317,18 +302,15 @@ def _words(line: str) -> Iterator[str]:
 
 
 _NO_LIMIT = ("INFINITE", "UNLIMITED", "-1")
-_CLOCK_FIELDS = 3  # hours, minutes, seconds
+_CLOCK_FIELDS = 3
 _TIME = re.compile(r"(?:(\d{1,9})-)?(\d{1,9}(?::\d{1,9}){0,2})?", re.ASCII)
 
 
 def parse_time_limit_s(text: str) -> int | None:
-    """Parse a time limit in any of Slurm's forms, in seconds; None (no limit) for 0, UNLIMITED and the like.
+    """Parse a time limit in any of Slurm's forms, in seconds; None for no limit.
 
     With days: ``D-``, ``D-H``, ``D-H:M`` or ``D-H:M:S``; without: ``M``, ``M:S`` or ``H:M:S``. Slurm rounds
     up to whole minutes, but here ``0:02`` is two seconds.
-
-    Raises:
-        SchedulerRejected: the text is not a time limit.
     """
     if text.upper() in _NO_LIMIT:
         return None
@@ -338,6 +320,6 @@ def parse_time_limit_s(text: str) -> int | None:
     days, clock = match.groups()
     numbers = [int(number) for number in clock.split(":")] if clock else []
     if days is None and len(numbers) < _CLOCK_FIELDS:
-        numbers.insert(0, 0)  # without days the first number is minutes
+        numbers.insert(0, 0)
     hours, minutes, seconds = (*numbers, 0, 0, 0)[:3]
     return (((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds) or None

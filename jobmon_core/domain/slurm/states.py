@@ -14,8 +14,8 @@ from typing import Self
 class Phase(StrEnum):
     """The progress of a job that its state alone implies."""
 
-    WAITING = "waiting"  # not started, or requeued
-    ACTIVE = "active"  # holds resources
+    WAITING = "waiting"
+    ACTIVE = "active"
     FINISHING = "finishing"  # ended, but Slurm does not show the final state yet
     ENDED = "ended"  # ended; Slurm does not requeue a job in this state automatically
     ENDED_UNLESS_REQUEUED = "ended unless requeued"  # ended, or about to be requeued under the same id
@@ -35,10 +35,10 @@ class JobState(StrEnum):
     """Every state of Slurm, and ``UNKNOWN`` for those of future versions, each with its phase."""
 
     phase: Phase
-    short: str  # the form of squeue's column ST; empty if there is none
+    short: str
 
     def __new__(cls, name: str, phase: Phase = Phase.UNKNOWN, short: str = "") -> Self:
-        """Create the member ``name``."""
+        """Create a member."""
         state = str.__new__(cls, name)
         state._value_, state.phase, state.short = name, phase, short
         return state
@@ -85,7 +85,7 @@ class JobState(StrEnum):
             name = text.split(maxsplit=1)[0].upper()
         if name in cls.__members__:
             return cls[name]
-        if name.endswith("+"):  # sacct truncated it to its column width
+        if name.endswith("+"):
             matches = [state for state in cls if state.startswith(name[:-1])]
         else:
             matches = [state for state in cls if name and state.short == name]
@@ -105,7 +105,7 @@ class JobState(StrEnum):
 
 
 def stated_reason(reason: str) -> str:
-    """Return the reason for a state; empty if Slurm gives none, which it writes as ``None``."""
+    """Return the reason for a state; empty for Slurm's ``None``."""
     if reason == "None":
         return ""
     return reason
@@ -138,7 +138,6 @@ SIGNALS: dict[int, tuple[str, str]] = {
     31: ("SIGSYS", "forbidden system call"),
 }
 
-# only what bash(1) defines: programs use the other codes as they like
 _CODES: dict[int, str] = {
     0: "success",
     126: "found, but could not be executed",
@@ -178,10 +177,7 @@ def describe_exit(code: int | None, signal: int | None) -> str:
 
 
 def labelled_exit(code: int | None, signal: int | None, *, is_exact: bool = True) -> tuple[str, str]:
-    """Return a label and a description: ``exit code`` and ``1``, or ``signal`` and ``15 (SIGTERM: ...)``.
-
-    ``is_exact``: see `other_code`; else both readings are described.
-    """
+    """Return a label and a description: ``exit code`` and ``1``, or ``signal`` and ``15 (SIGTERM: ...)``."""
     text = describe_exit(code, signal)
     if not signal and (other := other_code(code, is_exact=is_exact)):
         return "exit code", f"{text}, or {describe_exit(other, None)}: sacct does not distinguish them"

@@ -41,7 +41,7 @@ class LocalScheduler:
     name = "local"
 
     def __init__(self, folder: Path) -> None:
-        """Set up without any I/O; ``folder`` is the existing directory of all jobs."""
+        """Set up without any I/O."""
         self._folder = folder
 
     def submit(
@@ -51,7 +51,7 @@ class LocalScheduler:
         on_start: Callable[[], None] | None = None,
     ) -> Submission:
         """Start a job and print what sbatch would print; see `Submitter`."""
-        from jobmon_core.scheduler.local import submit  # a monitor never submits
+        from jobmon_core.scheduler.local import submit
 
         def read_request() -> Request:
             request = submit.read_request(arguments)
@@ -69,7 +69,7 @@ class LocalScheduler:
         on_start: Callable[[], None] | None = None,
     ) -> Submission:
         """Start the job that ``read_request`` returns, and print what sbatch would print; see `Submitter`."""
-        from jobmon_core.scheduler.local import submit  # see above
+        from jobmon_core.scheduler.local import submit
 
         try:
             request = read_request()
@@ -87,12 +87,12 @@ class LocalScheduler:
             if "quiet" not in request.options:
                 is_parsable = "parsable" in request.options
                 print(folder.id if is_parsable else f"Submitted batch job {folder.id}", flush=True)
-        finally:  # the job runs, even if nobody reads its id
+        finally:
             on_job(job)
         return Submission(0, job)
 
     def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all jobs of a home are one user's
-        """Read the status of all jobs that have not ended, or ended recently; see `Scheduler`."""
+        """See `Scheduler`."""
         return _answer(self._queued())
 
     def _queued(self) -> Iterator[StatusRow]:
@@ -103,7 +103,7 @@ class LocalScheduler:
                 yield from job_status_rows(folder, observer)
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
-        """Parse the rows of these jobs; see `Scheduler`."""
+        """See `Scheduler`."""
         return tuple(row.as_queue_row() for row in from_answer(text, job_ids))
 
     def ask_accounting(
@@ -111,15 +111,15 @@ class LocalScheduler:
         job_ids: Sequence[int],
         within_s: float = NO_HURRY_S,  # noqa: ARG002 - files are read at once
     ) -> RawAnswer | Unreachable:
-        """Read all records of these jobs; see `Scheduler`."""
+        """See `Scheduler`."""
         return _answer(row for job_id in job_ids for row in self._rows_of(job_id))
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
-        """Parse the rows of one job; see `Scheduler`."""
+        """See `Scheduler`."""
         return tuple(row.as_accounting_row(CLUSTER) for row in from_answer(text, (job_id,)))
 
     def ask_record(self, job_id: int) -> RecordAnswer:
-        """Read all records of one job; see `Scheduler`."""
+        """See `Scheduler`."""
         answer = self.ask_accounting([job_id])
         if isinstance(answer, Unreachable):
             return answer
@@ -132,7 +132,7 @@ class LocalScheduler:
         return job_status_rows(folder, ProcessId.current())
 
     def ask_log_templates(self, job_id: int) -> LogPaths | None:
-        """Return the file name patterns of the job's logs; see `Scheduler`."""
+        """See `Scheduler`."""
         try:
             spec = JobDir(self._folder / str(job_id)).spec()
         except (OSError, StateUnreadable):
@@ -142,7 +142,7 @@ class LocalScheduler:
         return LogPaths(spec.stdout, spec.stderr)
 
     def script_of(self, job_id: int) -> str:
-        """Return the script as it was submitted; see `Scheduler`."""
+        """See `Scheduler`."""
         try:
             return JobDir(self._folder / str(job_id)).script.read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -159,12 +159,11 @@ class LocalScheduler:
         return next(pids, None)
 
     def cluster_name(self) -> str:
-        """Return the cluster name of all local jobs; see `Scheduler`."""
+        """See `Scheduler`."""
         return CLUSTER
 
 
 def _answer(rows: Iterable[StatusRow]) -> RawAnswer | Unreachable:
-    """Return the rows as an answer; ``rows`` is a generator that reads the files only here."""
     asked_s = time.time()
     try:
         return RawAnswer(to_answer(rows), asked_s)
@@ -178,11 +177,7 @@ def _print_error(message: str) -> None:
 
 
 def job_status_rows(folder: JobDir, observer: ProcessId) -> list[StatusRow]:
-    """Return the status of all tasks of a job, as seen by ``observer``; empty if none is known.
-
-    Raises:
-        OSError: the directory or a file in it cannot be read.
-    """
+    """Return the status of all tasks of a job, as seen by ``observer``; empty if none is known."""
     try:
         spec, owner = folder.spec(), folder.owner()
         if spec is None or owner is None:
@@ -200,12 +195,10 @@ def job_status_rows(folder: JobDir, observer: ProcessId) -> list[StatusRow]:
 
 
 def _shared_fields(job_id: int, spec: JobSpec, host: str) -> StatusRow:
-    """Return the fields that all tasks of the job share."""
     task_env = TaskEnv(spec, job_id, None, job_id, host)
     return replace(
         StatusRow(job_id, JobState.PENDING, job_id, **same_fields(spec, StatusRow)),
         nodes=task_env.node,
-        # the tasks of an array share only the unexpanded patterns
         stdout=spec.stdout if spec.array else task_env.path(spec.stdout),
         stderr=spec.stderr if spec.array else task_env.path(spec.stderr),
         command=shlex.join((spec.command, *spec.arguments)) if spec.command else "",
@@ -215,7 +208,6 @@ def _shared_fields(job_id: int, spec: JobSpec, host: str) -> StatusRow:
 def _pending_row(
     shared: StatusRow, spec: JobSpec, tasks: list[TaskRecord], cancelled: TaskRecord | None
 ) -> Iterator[StatusRow]:
-    """Yield at most one row, for all tasks that have not started."""
     started = {task.index for task in tasks}
     pending = [index for index in IndexSet.parse(spec.array) if index not in started]
     if not pending and (spec.array or started):
@@ -234,7 +226,6 @@ def _pending_row(
 def _checked(
     row: StatusRow, task: TaskRecord | None, supervisor: ProcessStatus, host: str
 ) -> StatusRow | None:
-    """Return the row, corrected if the supervisor has ended; None if nothing shows the task's fate."""
     if not row.job_state.is_alive or supervisor is ProcessStatus.RUNNING:
         return row
     if supervisor is ProcessStatus.REBOOTED:

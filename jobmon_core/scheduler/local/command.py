@@ -28,27 +28,22 @@ if TYPE_CHECKING:
 
 DEFAULT_OUTPUT = "jobmon-%j.out"  # not Slurm's name: a job of Slurm may have the same id
 _DEV_NULL = "/dev/null"
-_SCRIPT = '#!/bin/sh\nexec {} "$@"\n'  # exec: the supervisor watches the command, not a shell
+_SCRIPT = '#!/bin/sh\nexec {} "$@"\n'
 
 
 @dataclass(frozen=True, slots=True)
 class CommandOptions:
     """How to run a command. The file names may contain Slurm's ``%`` patterns."""
 
-    name: str = ""  # of the job; empty: from the command
+    name: str = ""
     output: str = ""  # the log file; empty: `DEFAULT_OUTPUT`; /dev/null: a file of jobmon instead
     error: str = ""  # the log file of stderr; empty: that of stdout
-    variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, besides the user's own
-    append: bool = False  # to the log files, if they exist
+    variables: Mapping[str, str] = field(default_factory=dict)
+    append: bool = False
 
 
 def command_request(root: Path, argv: Sequence[str], options: CommandOptions) -> Request:
-    """Return the request to run a command in the current directory; below ``root`` are all local jobs.
-
-    Raises:
-        CommandMissing: there is no such program, or (`CommandNotExecutable`) it is not executable.
-        SchedulerRejected: the current directory was removed.
-    """
+    """Return the request to run a command in the current directory; below ``root`` are all local jobs."""
     _check_executable(argv[0])
     try:
         folder = str(Path.cwd())
@@ -81,7 +76,6 @@ def command_request(root: Path, argv: Sequence[str], options: CommandOptions) ->
 
 
 def _log(template: str, root: Path, name: str) -> str:
-    """Return a log's template; for /dev/null that of a file among the job's records."""
     if template == _DEV_NULL:
         return literal(str(root)) + f"/%j/{name}"
     return template
@@ -101,7 +95,7 @@ class CommandSubmitter:
     """Starts one command as a local job; see `Submitter`."""
 
     def __init__(self, root: Path, options: CommandOptions) -> None:
-        """Set up without any I/O; ``root`` is the existing directory of all local jobs."""
+        """Set up without any I/O."""
         self._root = root
         self._options = options
 
@@ -111,22 +105,14 @@ class CommandSubmitter:
         on_job: Callable[[Submitted], None],
         on_start: Callable[[], None] | None = None,
     ) -> Submission:
-        """Start the command ``arguments``, the program first; print nothing but errors.
-
-        Raises:
-            CommandMissing: there is no such program, or (`CommandNotExecutable`) it is not executable.
-        """
+        """Start the command ``arguments``, the program first; print nothing but errors."""
         request = partial(command_request, self._root, arguments, self._options)
         return LocalScheduler(self._root).start(request, on_job, on_start)
 
 
 def _stdin() -> str:
-    """Return a path by which the job can open this process's stdin; /dev/null unless it is a file or a pipe.
-
-    Never a terminal, which the job may outlive.
-    """
     path = f"/proc/{os.getpid()}/fd/0"
-    with suppress(OSError):  # closed, or a pipe of another user
+    with suppress(OSError):
         mode = os.fstat(0).st_mode
         if stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
             os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))

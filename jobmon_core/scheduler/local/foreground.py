@@ -1,8 +1,4 @@
-"""A local job in the foreground: its output goes to the user's terminal too, and Ctrl-C reaches it.
-
-The job does not depend on the process that shows it: if that is killed, or its terminal is closed, the job
-goes on under its supervisor.
-"""
+"""A local job in the foreground: its output goes to the user's terminal too, and Ctrl-C reaches it."""
 
 from __future__ import annotations
 
@@ -25,7 +21,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.local.job_dir import JobDir, TaskRecord
 
 _CHUNK_BYTES = 65536
-_INTERVAL_S = 0.1  # between two looks for new output
+_INTERVAL_S = 0.1
 
 
 class TerminalClosed(Exception):
@@ -55,11 +51,7 @@ class ForwardedSignals:
                 signal.signal(number, handler)
 
     def forward_to(self, supervisor: ProcessId) -> None:
-        """Handle the signals that arrived so far, and from now on each at once.
-
-        Raises:
-            TerminalClosed: here, or wherever the main thread is when the terminal is closed.
-        """
+        """Handle the signals that arrived so far, and from now on each at once."""
         self._supervisor = supervisor
         early, self._early = self._early, []
         for number in early:
@@ -71,7 +63,7 @@ class ForwardedSignals:
         elif number == signal.SIGHUP:
             raise TerminalClosed
         elif start_ticks(self._supervisor.pid) == self._supervisor.start_ticks:
-            with suppress(ProcessLookupError):  # it has just ended
+            with suppress(ProcessLookupError):
                 os.kill(self._supervisor.pid, number)
 
 
@@ -79,7 +71,7 @@ class ForegroundJob:
     """A job that is no array, and the two descriptors to which its output is copied."""
 
     def __init__(self, folder: JobDir, supervisor: ProcessId, stdout_fd: int = 1, stderr_fd: int = 2) -> None:
-        """Set up; nothing is copied yet."""
+        """Set up."""
         self._folder = folder
         self._supervisor = supervisor
         self._targets = (Target(stdout_fd), Target(stderr_fd))
@@ -96,9 +88,6 @@ class ForegroundJob:
 
         ``on_pause`` is called again and again while there is no new output. Returns None if the job's
         supervisor was killed, so that nothing recorded how the job ended.
-
-        Raises:
-            StateUnreadable: a record of the job is damaged.
         """
         while not self._has_ended():
             if not self._copy():
@@ -114,16 +103,14 @@ class ForegroundJob:
         return None
 
     def _copy(self) -> bool:
-        """Copy what is new; return whether there was anything."""
         if not self._readers:
             for record in self._folder.tasks():
-                paths = dict.fromkeys((record.stdout, record.stderr))  # one path if they share a file
+                paths = dict.fromkeys((record.stdout, record.stderr))
                 self._readers = [_LogReader(*pair) for pair in zip(paths, self._targets, strict=False)]
         transferred = [reader.transfer() for reader in self._readers]
         return any(transferred)
 
     def _has_ended(self) -> bool:
-        """Whether the job has ended, or its supervisor was killed and nothing of it runs any more."""
         # first the supervisor's status, then `ended_s`: in between, it may write the last record and end
         is_supervised = self._supervisor.status(self._this_process) is ProcessStatus.RUNNING
         if is_supervised or self._folder.ended_s() is not None:
@@ -136,8 +123,6 @@ def _still_runs(task: TaskRecord) -> bool:
 
 
 class _LogReader:
-    """The reader of one log file, from its beginning."""
-
     def __init__(self, path: str, target: Target) -> None:
         self._target = target
         self._file = _open_regular(path)
@@ -159,10 +144,9 @@ class _LogReader:
 
 
 def _open_regular(path: str) -> int | None:
-    """Open a file to read it; None if it is missing, or no regular file: a named pipe has another reader."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:  # the task could not be launched
+    except OSError:
         return None
     if stat.S_ISREG(os.fstat(file).st_mode):
         return file

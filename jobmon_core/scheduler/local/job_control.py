@@ -38,7 +38,7 @@ class LocalJobControl:
         this = ProcessId.current()
         remote = []
         for ref in refs:
-            with suppress(StateUnreadable, OSError):  # a damaged or removed job has nothing to cancel
+            with suppress(StateUnreadable, OSError):
                 owner = JobDir(self.folder / str(ref.job_id)).owner()
                 status = owner.status(this) if owner else ProcessStatus.EXITED
                 if owner and status is ProcessStatus.RUNNING:
@@ -70,7 +70,7 @@ class LocalJobControl:
         It is the first job since the attempt began that was submitted in the same folder and whose script
         has the same arguments.
         """
-        del now_s  # no job is forgotten
+        del now_s
         found = [
             each.id
             for each, spec in self._jobs()
@@ -85,7 +85,7 @@ class LocalJobControl:
 
     def _jobs(self) -> Iterator[tuple[JobDir, JobSpec]]:
         for each in all_job_dirs(self.folder):
-            with suppress(StateUnreadable, OSError):  # it was just removed, or its submission was cut off
+            with suppress(StateUnreadable, OSError):
                 if spec := each.spec():
                     yield each, spec
 

@@ -42,7 +42,7 @@ class JobSpec:
     stdin: str
     append: bool
     limit_s: int | None
-    array: str  # the array indices; empty if the job is not an array
+    array: str
     export: str
     submit_s: int
     submit_dir: str
@@ -61,14 +61,14 @@ class TaskRecord:
 
     raw_job_id: int
     state: str
-    index: int | None = None  # None if the job is not an array
+    index: int | None = None
     never_started: bool = False
     start_s: int | None = None
     end_s: int | None = None
     exit_code: int | None = None
     signal: int | None = None
     reason: str = ""
-    cancelled_by: int | None = None  # uid
+    cancelled_by: int | None = None
     pid: int | None = None
     start_ticks: int | None = None
     stdout: str = ""
@@ -79,11 +79,7 @@ class TaskRecord:
 
 @dataclass(frozen=True, slots=True)
 class JobDir:
-    """The files of one job.
-
-    Readers raise StateUnreadable if a file is damaged, and OSError if it cannot be read; writers raise
-    StorageFailed.
-    """
+    """The files of one job; readers raise StateUnreadable and OSError, writers StorageFailed."""
 
     path: Path
 
@@ -132,15 +128,15 @@ class JobDir:
         return sorted((record for record in records if record), key=lambda record: record.index or 0)
 
     def never_started_record(self) -> TaskRecord | None:
-        """Return the record of the tasks that will never start; None if there are none so far."""
+        """Return the record of the tasks that will never start."""
         return _read(TaskRecord, self.path / "rest.json")
 
     def mark_ended(self) -> None:
-        """Record that the job has ended: nothing more will be written."""
+        """Record that the job has ended."""
         write_atomically(self.path / "ended", b"")
 
     def ended_s(self) -> float | None:
-        """Return when the job was marked as ended (Unix seconds); None if it is not."""
+        """Return when the job ended (Unix seconds); None before."""
         try:
             return (self.path / "ended").stat().st_mtime
         except FileNotFoundError:
@@ -154,7 +150,7 @@ class JobDir:
         """
         owner = self.owner()
         status = ProcessStatus.EXITED if owner is None else owner.status(ProcessId.current())
-        if self.ended_s() is None:  # after the look at the supervisor, which may just have ended
+        if self.ended_s() is None:
             if status in (ProcessStatus.EXITED, ProcessStatus.REBOOTED):
                 return False
             return None
@@ -207,9 +203,9 @@ class TaskEnv:
     """Computes the file paths and the environment of one task."""
 
     spec: JobSpec
-    job_id: int  # for an array, that of the whole array
-    index: int | None  # the array index; None if the job is not an array
-    raw_job_id: int  # the task's own (sacct's JobIDRaw)
+    job_id: int
+    index: int | None
+    raw_job_id: int
     host: str
 
     @property
@@ -230,11 +226,7 @@ class TaskEnv:
         return expand(template, context)
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
-        """Return the task's environment: the variables selected by ``--export``, and Slurm's.
-
-        For `jobmon run` (``keeps_environment``), it is ``inherited``, unchanged.
-        ``SLURM_JOBID`` is not set: MPI libraries take this old name as a sign that srun can start processes.
-        """
+        """Return the task's environment: the variables selected by ``--export``, and Slurm's."""
         if self.spec.keeps_environment:
             return dict(inherited)
         user_variables = {

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _SUPERVISOR = "jobmon_core.scheduler.local.supervisor"
-_IMPORT_DIR = Path(__file__).resolve().parents[3]  # it contains the package jobmon_core
+_IMPORT_DIR = Path(__file__).resolve().parents[3]
 _DEV_NULL = "/dev/null"
 _WRAPPED = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n\n"
 
@@ -45,8 +45,8 @@ class Script:
     """A batch script."""
 
     content: bytes
-    name: str  # the job's default name
-    path: str = ""  # empty if it came from no file
+    name: str
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +55,12 @@ class Request:
 
     spec: JobSpec
     script: bytes
-    options: Mapping[str, str]  # by name; the value is empty if an option takes no argument
-    variables: Mapping[str, str] = field(default_factory=dict)  # for the job, besides those of this process
+    options: Mapping[str, str]
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_request(arguments: Sequence[str]) -> Request:
-    """Parse a submission, with the environment, working directory and standard input of this process.
-
-    Raises:
-        SchedulerRejected: sbatch would reject it, or it is not possible on a single machine.
-    """
+    """Parse a submission, with the environment, working directory and standard input of this process."""
     given, operands = read_arguments(arguments)
     script = read_script(operands, dict(given).get("wrap"))
     options = read_options(directive_words(os.fsdecode(script.content)), os.environ, given)
@@ -76,7 +72,6 @@ def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) 
         submit_dir = str(Path.cwd())
     except OSError as error:
         raise SchedulerRejected(f"cannot determine the current directory: {error.strerror}") from error
-    # joined as text: Slurm keeps ./ in a path, pathlib would drop it
     chdir = options.get("chdir")
     workdir = os.path.join(submit_dir, chdir) if chdir else submit_dir  # noqa: PTH118 - see above
     array = compact(parse_array_indices(options.get("array", "")))
@@ -107,11 +102,7 @@ def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) 
 
 
 def read_script(operands: Sequence[str], wrap: str | None) -> Script:
-    """Return the script: that of ``--wrap``, else the file that the first operand names, else standard input.
-
-    Raises:
-        SchedulerRejected: the script cannot be read, or is not a batch script.
-    """
+    """Return the script: that of ``--wrap``, else of the file named first, else standard input."""
     if wrap is not None and operands:
         raise SchedulerRejected("Script arguments not permitted with --wrap option")
     if wrap is not None:
@@ -125,7 +116,6 @@ def read_script(operands: Sequence[str], wrap: str | None) -> Script:
 
 
 def _read_file(name: str) -> Script:
-    """Read a script from the current directory or, if its name has no slash, from the search path."""
     path = Path(name)
     if not os.access(path, os.F_OK):
         path = Path(shutil.which(name, os.F_OK) or name)
@@ -151,14 +141,7 @@ def _check(content: bytes) -> None:
 
 
 def start_job(root: Path, request: Request) -> JobDir:
-    """Start a job with its supervisor; a job that cannot be started leaves nothing behind.
-
-    Raises:
-        SchedulerRejected: a job that must succeed first does not exist, or the supervisor ended early; the
-            message contains its output.
-        OSError: the supervisor cannot be started.
-        StorageFailed: the files of the job cannot be written.
-    """
+    """Start a job with its supervisor; a job that cannot be started leaves nothing behind."""
     if any(not JobDir(root / str(job_id)).path.is_dir() for job_id in request.spec.after_ok):
         raise SchedulerRejected("Batch job submission failed: Job dependency problem")
     folder = new_job_dir(root, lambda job_id: _has_free_logs(request.spec, job_id))
@@ -172,7 +155,6 @@ def start_job(root: Path, request: Request) -> JobDir:
 
 
 def _has_free_logs(spec: JobSpec, job_id: int) -> bool:
-    """Whether no log whose name contains this job id exists yet, e.g. of a job of another jobmon home."""
     this, other = (TaskEnv(spec, each, None, each, os.uname().nodename) for each in (job_id, job_id + 1))
     return not any(
         this.path(log) != other.path(log) and os.path.lexists(this.path(log))
@@ -181,7 +163,6 @@ def _has_free_logs(spec: JobSpec, job_id: int) -> bool:
 
 
 def _start_supervisor(folder: JobDir, variables: Mapping[str, str]) -> None:
-    """Start the supervisor, and wait until it has taken over the job; raise SchedulerRejected if it fails."""
     utf8 = f"utf8={sys.flags.utf8_mode}"  # the supervisor must decode file names as this process does
     # -E: the PYTHON* variables are meant for the job; -S: no start-up code of site-packages (.pth files)
     argv = [sys.executable, "-E", "-S", "-X", utf8, "-m", _SUPERVISOR, str(folder.path.absolute())]
@@ -214,11 +195,7 @@ _COMMAND_LINE_ONLY = ("quiet", "wrap")  # sbatch ignores them in a script
 def read_options(
     directives: Iterable[Sequence[str]], environment: Mapping[str, str], command_line: Iterable[GivenOption]
 ) -> dict[str, str]:
-    """Return the value of each option in effect, by its long name; a directive is the words of its line.
-
-    Raises:
-        SchedulerRejected: an option is invalid or not supported on a single machine.
-    """
+    """Return the value of each option in effect, by its long name."""
     variables = [
         GivenOption(name, environment[key]) for key, name in _VARIABLES.items() if environment.get(key)
     ]
@@ -250,9 +227,6 @@ def parse_after_ok(text: str) -> tuple[int, ...]:
     """Return the jobs that must succeed before a job starts, of e.g. ``afterok:12:13``; blank text: none.
 
     If one of them does not succeed, the job is cancelled; Slurm's default is to leave it pending for ever.
-
-    Raises:
-        SchedulerRejected: the text is invalid, or another type of dependency.
     """
     if not text.strip():
         return ()
@@ -266,7 +240,7 @@ def parse_after_ok(text: str) -> tuple[int, ...]:
 
 _SPAN = r"\d{1,7}(?:-\d{1,7}(?::0*[1-9]\d{0,6})?)?"
 _ARRAY = re.compile(rf"\[?({_SPAN}(?:,{_SPAN})*),?\]?(?:%\d*)?", re.ASCII)
-_MAX_TASKS = 100_000  # each task has a file
+_MAX_TASKS = 100_000
 _MAX_INDEX = 4_000_000  # as in Slurm with the highest possible MaxArraySize, which is 4,000,001
 
 
@@ -274,9 +248,6 @@ def parse_array_indices(text: str) -> list[int]:
     """Parse the indices of an array such as ``1-9:2,12%4``, sorted; blank text gives an empty list.
 
     The throttle after ``%`` is ignored: the tasks run one at a time.
-
-    Raises:
-        SchedulerRejected: the text is invalid, or the array too large.
     """
     if not text.strip():
         return []
@@ -293,11 +264,7 @@ def parse_array_indices(text: str) -> list[int]:
 
 
 def is_append_mode(text: str) -> bool:
-    """Return whether ``--open-mode`` means to append; by default it does not.
-
-    Raises:
-        SchedulerRejected: the mode is neither append nor truncate.
-    """
+    """Return whether ``--open-mode`` means to append; by default it does not."""
     if text.lower() not in ("", "a", "append", "t", "truncate"):
         raise SchedulerRejected("Invalid --open-mode specification")
     return text.lower().startswith("a")

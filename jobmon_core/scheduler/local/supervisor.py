@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from io import FileIO
 
-_MODE = 0o666  # of output files, less the user's umask, as in Slurm
+_MODE = 0o666
 
-_DEPENDENCY_S = 1.0  # between two looks at the jobs that must succeed first
-_RETRY_S = 5.0  # between two attempts to write to a full disk
+_DEPENDENCY_S = 1.0
+_RETRY_S = 5.0
 
 
 def run_job(folder: JobDir, spec: JobSpec, host: str, signals: SignalWaiter) -> None:
@@ -65,7 +65,6 @@ def run_job(folder: JobDir, spec: JobSpec, host: str, signals: SignalWaiter) -> 
 
 
 def _await_dependency(folder: JobDir, spec: JobSpec, signals: SignalWaiter) -> bool:
-    """Wait for the jobs that must succeed first; return False if one did not. A signal ends the wait."""
     before = [JobDir(folder.path.parent / str(job_id)) for job_id in spec.after_ok]
     while signals.stopped_by is None:
         succeeded = [_succeeded(each) for each in before]
@@ -78,7 +77,6 @@ def _await_dependency(folder: JobDir, spec: JobSpec, signals: SignalWaiter) -> b
 
 
 def _succeeded(folder: JobDir) -> bool | None:
-    """Return whether a job succeeded, None before its end; False if its records cannot be read."""
     try:
         return folder.succeeded()
     except (OSError, StateUnreadable):
@@ -86,7 +84,6 @@ def _succeeded(folder: JobDir) -> bool | None:
 
 
 def _retry(folder: JobDir, signals: SignalWaiter, write: Callable[[], None]) -> None:
-    """Retry until the write succeeds or the directory is removed: the record exists nowhere else."""
     while folder.path.is_dir():
         try:
             write()
@@ -155,7 +152,7 @@ def run_task(
             _write_error(err, message)
             return _launch_failed(record, f"NonZeroExitCode: {message}", exit_code=error.errno)
         record = replace(record, pid=process.pid, start_ticks=start_ticks(process.pid))
-        with suppress(StorageFailed):  # the task goes on
+        with suppress(StorageFailed):
             on_start(record)
         task = _RunningTask(task_env, ProcessTree(process.pid), err, signals)
         task.wait()
@@ -164,7 +161,6 @@ def run_task(
 
 
 def _open_for_writing(path: str, *, append: bool) -> FileIO:
-    """Open a file; missing directories are created as by Slurm >= 23.02."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     # O_APPEND even after truncation: the supervisor's lines and the job's never overwrite each other
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if append else os.O_TRUNC)
@@ -175,8 +171,7 @@ def _open_for_writing(path: str, *, append: bool) -> FileIO:
 
 
 def _write_error(stderr: FileIO, message: str) -> None:
-    """Append a line to the task's stderr; its words are Slurm's, so that the failure patterns match it."""
-    with suppress(OSError):  # a full disk
+    with suppress(OSError):
         stderr.write(os.fsencode(f"jobmon: {message}\n"))
 
 
@@ -188,7 +183,6 @@ def _launch_failed(
 
 
 def _exec_error(script: Path, error: OSError) -> str:
-    """Return Slurm's message for a script that cannot be executed."""
     if error.errno == errno.ENOENT:
         shebang = script.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
         return f"execve(): bad interpreter({shebang.removeprefix('#!')}): {error.strerror}"
@@ -201,7 +195,7 @@ class _RunningTask:
     tree: ProcessTree
     stderr: FileIO
     signals: SignalWaiter
-    terminated_for: JobState | None = None  # TIMEOUT or CANCELLED, once SIGTERM was sent
+    terminated_for: JobState | None = None
 
     def wait(self) -> None:
         """Wait until the script ends, terminated at its limit or by the user; kill what it left running."""
@@ -222,7 +216,6 @@ class _RunningTask:
         self.tree.clear(spec.kill_wait_s)
 
     def _terminate(self, state: JobState) -> None:
-        """Send SIGTERM to the task, and write the reason to its stderr."""
         self.terminated_for = state
         at = time.strftime("%Y-%m-%dT%H:%M:%S")
         cause = ""
@@ -250,7 +243,6 @@ class _RunningTask:
         )
 
     def _state_and_reason(self, code: int) -> tuple[JobState, str]:
-        """Return the final state and its reason, if possible one of squeue's; a negative code is a signal."""
         if self.terminated_for is not None:
             return self.terminated_for, "TimeLimit" if self.terminated_for is JobState.TIMEOUT else ""
         if code == 0:
@@ -272,8 +264,8 @@ class ProcessTree:
     leader: int
     max_rss_bytes: int | None = None  # None if none of them needed more than this process itself
     cpu_s: float = 0.0
-    status: int | None = None  # the leader's wait status; None while it runs
-    ended_s: float = 0.0  # Unix seconds
+    status: int | None = None
+    ended_s: float = 0.0
 
     def reap(self) -> bool:
         """Collect all processes that ended and their usage; return whether the leader has ended.
@@ -282,7 +274,7 @@ class ProcessTree:
         process. So a peak that is not above that of this process may not be its own, and is left out.
         """
         inherited_kib = own_peak_kib()
-        with suppress(ChildProcessError):  # there is none
+        with suppress(ChildProcessError):
             pid, status, usage = os.wait4(-1, os.WNOHANG)
             while pid:
                 if inherited_kib is not None and usage.ru_maxrss > inherited_kib:
@@ -300,13 +292,13 @@ class ProcessTree:
         """
         pids = descendants(os.getpid(), self.leader)
         for pid in pids:
-            with suppress(ProcessLookupError, PermissionError):  # just ended, or of another user (sudo)
+            with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
         return bool(pids)
 
     def interrupt(self, number: signal.Signals) -> None:
         """Send a signal to the process group of the script, as a terminal does."""
-        with suppress(ProcessLookupError, PermissionError):  # as in `send`
+        with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.leader, number)
 
     def clear(self, timeout_s: float) -> None:
@@ -318,7 +310,7 @@ class ProcessTree:
         self.reap()
 
 
-_INTERRUPT = frozenset({signal.SIGINT, signal.SIGQUIT})  # what a terminal sends for Ctrl-C and Ctrl-\
+_INTERRUPT = frozenset({signal.SIGINT, signal.SIGQUIT})
 _AWAITED = _INTERRUPT | {signal.SIGTERM, signal.SIGCHLD}
 _MAX_WAIT_S = 3600.0  # a longer wait overflows the kernel's clock on some machines
 
@@ -327,7 +319,7 @@ class SignalWaiter:
     """Blocks all signals of this process: those in `_AWAITED` end `wait`, the others have no effect."""
 
     def __init__(self) -> None:
-        """Block all signals, including those that the parent ignored."""
+        """Block all signals."""
         self.cancelled_by: int | None = None  # uid of the first sender of SIGTERM
         self.interrupted_by: int | None = None  # uid of the first sender of SIGINT or SIGQUIT
         self._interrupts: list[signal.Signals] = []
@@ -344,7 +336,7 @@ class SignalWaiter:
         return self.cancelled_by
 
     def wait(self, seconds: float) -> None:
-        """Return when a child ends, a signal arrives or time is up; store who sent that signal."""
+        """Return when a child ends, a signal arrives or time is up."""
         received = signal.sigtimedwait(_AWAITED, max(0.0, min(seconds, _MAX_WAIT_S)))
         if received is None:
             return

@@ -1,4 +1,4 @@
-"""The process backend: creates its adapter. It only watches: processes are started without jobmon."""
+"""The process backend, which only watches."""
 
 from __future__ import annotations
 

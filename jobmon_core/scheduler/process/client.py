@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.slurm.rows import RecordAnswer
 
-_KEEP_S = 86_400.0  # how long a record is kept at least
+_KEEP_S = 86_400.0
 
 
 class ProcessScheduler(WithoutAccounting):
@@ -32,15 +32,11 @@ class ProcessScheduler(WithoutAccounting):
     name = "process"
 
     def __init__(self, folder: Path) -> None:
-        """Set up without any I/O; ``folder`` is the existing directory of the records."""
+        """Set up without any I/O."""
         self._folder = folder
 
     def add(self, group: ProcessGroup) -> None:
-        """Record the processes of a job, in place of those of an older job with the same id.
-
-        Raises:
-            StorageFailed: the record cannot be written.
-        """
+        """Record the processes of a job."""
         self._remove_old_records()
         write_record(self._folder / f"{group.job_id}.json", group)
 
@@ -57,7 +53,7 @@ class ProcessScheduler(WithoutAccounting):
         return [each.id.pid for each in processes if each.id.status(observer) is ProcessStatus.RUNNING]
 
     def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all records are one user's
-        """Return the status of all recorded processes, without those that exited; see `Scheduler`."""
+        """See `Scheduler`."""
         asked_s = time.time()
         try:
             return RawAnswer(to_answer(self._rows()), asked_s)
@@ -65,7 +61,7 @@ class ProcessScheduler(WithoutAccounting):
             return Unreachable(f"the records of the watched processes cannot be read: {error}")
 
     def ask_record(self, job_id: int) -> RecordAnswer:
-        """Return the processes of one job, without those that exited; see `Scheduler`."""
+        """See `Scheduler`."""
         try:
             rows = _rows_of(self._folder / f"{job_id}.json", ProcessId.current())
         except (OSError, StateUnreadable) as error:
@@ -73,7 +69,6 @@ class ProcessScheduler(WithoutAccounting):
         return tuple(row.as_record() for row in rows) or NotListed()
 
     def _rows(self) -> Iterator[StatusRow]:
-        """Yield the rows of all jobs; of one with a damaged record, a row of unknown state."""
         observer = ProcessId.current()
         for path in self._records():
             try:
@@ -86,20 +81,17 @@ class ProcessScheduler(WithoutAccounting):
         return (path for path in self._folder.glob("*.json") if path.stem.isdecimal())
 
     def _remove_old_records(self) -> None:
-        """Remove the records that are over a day old and whose processes have all exited."""
         observer = ProcessId.current()
         for path in self._records():
-            # another command has just removed it, or it is damaged and its processes may still run
             with suppress(OSError, StateUnreadable):
                 if time.time() - path.stat().st_mtime > _KEEP_S and not _rows_of(path, observer):
                     path.unlink(missing_ok=True)
 
 
 def _rows_of(path: Path, observer: ProcessId) -> list[StatusRow]:
-    """Return the rows of one record; raise OSError or StateUnreadable if it cannot be read."""
     try:
         return list(group_rows(read_record(ProcessGroup, path), observer))
-    except FileNotFoundError:  # it was just removed
+    except FileNotFoundError:
         return []
 
 
@@ -112,7 +104,7 @@ class Process:
     started_s: int
     user: str
     uid: int
-    workdir: str = ""  # empty if the user may not see it
+    workdir: str = ""
     stdout: str = ""  # the regular file that it writes to; empty if there is none
     stderr: str = ""
 
@@ -145,10 +137,7 @@ class ProcessGroup:
 
 
 def group_rows(group: ProcessGroup, observer: ProcessId) -> Iterator[StatusRow]:
-    """Yield a row for each task whose processes have not all exited.
-
-    ``observer`` is this process; it cannot tell whether the processes of another host still run.
-    """
+    """Yield a row for each task whose processes have not all exited."""
     if not group.is_one_job:
         for key, process in zip(group.keys, group.processes, strict=True):
             if status := _status(process, observer):
@@ -161,7 +150,6 @@ def group_rows(group: ProcessGroup, observer: ProcessId) -> Iterator[StatusRow]:
 
 
 def _status(process: Process, observer: ProcessId) -> tuple[JobState, str] | None:
-    """Return the state of a process and its reason; None if it has exited."""
     match process.id.status(observer):
         case ProcessStatus.EXITED:
             return None
@@ -188,7 +176,7 @@ def _row(group: ProcessGroup, process: Process, key: str, status: tuple[JobState
         name=group.name,
         user=process.user,
         uid=process.uid,
-        workdir=process.workdir or "/",  # jobmon would query an empty one again and again
+        workdir=process.workdir or "/",
         stdout=process.stdout,
         stderr=process.stderr,
         command=process.command,

@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 _TEXT_FOLLOWS = re.compile(r"-[A-Za-z]*c|-")  # the program is the text of the next word, or stdin
 _MODULE_FOLLOWS = re.compile(r"-[A-Za-z]*m")
-_R_FILE = "--file="  # Rscript becomes R with this option
+_R_FILE = "--file="
 _VALUE_FOLLOWS = ("-W", "-X", "-o", "-O")  # options of interpreters whose value is the next word
 _LAUNCHERS = (
     *("torchrun", "accelerate", "deepspeed", "torch.distributed.run", "torch.distributed.launch"),
     *("srun", "mpirun", "mpiexec", "time", "timeout", "nice", "env", "nohup", "uv", "poetry", "conda"),
 )
-_LAUNCHER_WORD = re.compile(r"-.*|run|launch|\w+=.*|[\d.]+[smhd]?")  # an option, an action, a value
+_LAUNCHER_WORD = re.compile(r"-.*|run|launch|\w+=.*|[\d.]+[smhd]?")
 _EDITORS = (
     *("nano", "vi", "vim", "nvim", "emacs", "micro", "joe", "code", "gedit", "kate"),
     *("less", "more", "most", "cat", "bat", "tail", "head", "grep", "rg", "watch", "man"),
 )
 
 _PROC = Path("/proc")
-_OWN = ("jobmon", "jobmon_core")  # the packages of jobmon
+_OWN = ("jobmon", "jobmon_core")
 
 
 def find_process(pid: int) -> Process | None:
-    """Return the running process with this PID, or that of the thread with this id; None if there is none."""
+    """Return the running process with this PID or thread id."""
     pid = _process_of(pid)
     ticks = start_ticks(pid)
     if ticks is None:
@@ -49,7 +49,7 @@ def find_process(pid: int) -> Process | None:
         argv = tuple(os.fsdecode((folder / "cmdline").read_bytes()).rstrip("\0").split("\0"))
         name = (folder / "comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
-        return None  # it has just ended
+        return None
     return Process(
         id=replace(ProcessId.current(), pid=pid, start_ticks=ticks),
         argv=argv if argv[0] else (name,),  # a kernel thread has no command line
@@ -85,7 +85,7 @@ def find_processes(name: str) -> list[Process]:
 
 
 def find_started_by(launchers: Sequence[Process], name: str) -> list[Process]:
-    """Return the processes that one of ``launchers`` started itself and that run ``name``, oldest first."""
+    """Return the processes that ``launchers`` started and that run ``name``, oldest first."""
     parents = {process.id.pid for process in launchers}
     pids = [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
     found = [process for pid in pids if _parent(pid) in parents and (process := find_process(pid))]
@@ -94,7 +94,6 @@ def find_started_by(launchers: Sequence[Process], name: str) -> list[Process]:
 
 
 def _descends_from_jobmon(pid: int) -> bool:
-    """Whether a process, or one that it descends from, is one of jobmon's."""
     return any(map(is_jobmon, _with_ancestors(pid)))
 
 
@@ -110,7 +109,6 @@ def _runs_jobmon(argv: Sequence[str]) -> bool:
 
 
 def _with_ancestors(pid: int) -> set[int]:
-    """Return a process and all processes that it descends from."""
     found: set[int] = set()
     while pid and pid not in found:
         found.add(pid)
@@ -123,7 +121,7 @@ def _process_of(thread_id: int) -> int:
     try:
         lines = (_PROC / str(thread_id) / "status").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return thread_id  # it does not run
+        return thread_id
     return next((int(line.split()[1]) for line in lines if line.startswith("Tgid:")), thread_id)
 
 
@@ -135,7 +133,6 @@ def _parent(pid: int) -> int:
 
 
 def _boot_s() -> int:
-    """Return when this machine was started (Unix seconds)."""
     lines = (_PROC / "stat").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("btime "))
 
@@ -143,12 +140,11 @@ def _boot_s() -> int:
 def _target(link: Path) -> str:
     try:
         return str(link.readlink())
-    except OSError:  # ended, or of another user
+    except OSError:
         return ""
 
 
 def _log(descriptor: Path) -> str:
-    """Return the path of the regular file that a descriptor of a process names; empty if it names none."""
     path = _target(descriptor)
     try:
         is_file = stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - a path is a text here
@@ -178,7 +174,6 @@ def _is_named(program: str, wanted: str) -> bool:
 
 
 def _programs(argv: Sequence[str]) -> Iterator[str]:
-    """Yield the program of a command, then what that runs, and so on."""
     while argv:
         yield argv[0]
         name = basename(argv[0])
@@ -193,7 +188,6 @@ def _programs(argv: Sequence[str]) -> Iterator[str]:
 
 
 def _after_interpreter(words: Sequence[str]) -> Sequence[str]:
-    """Return the script or module that an interpreter runs, and what follows; empty without one."""
     is_value = False
     for position, word in enumerate(words):
         if _MODULE_FOLLOWS.fullmatch(word):
@@ -207,10 +201,7 @@ def _after_interpreter(words: Sequence[str]) -> Sequence[str]:
 
 
 def _after_launcher(words: Sequence[str]) -> Sequence[str]:
-    """Return the program that a launcher starts, and what follows.
-
-    The first word that is not an option may be an option's value: a script or an interpreter is preferred.
-    """
+    # the first word that is not an option may be an option's value: a script or an interpreter is preferred
     candidates = [position for position, word in enumerate(words) if not _LAUNCHER_WORD.fullmatch(word)]
     for position in candidates:
         if basename(words[position]) in _EDITORS:

@@ -37,15 +37,15 @@ _MAX_BYTES = 65_536
 
 TIMEOUT_S = 10.0
 _SHORT_S = 5.0
-_LIST_BYTES = 64 << 20  # Ray keeps all jobs, each with up to 20,000 characters of its log
-MAX_TAIL_BYTES = 4 << 20  # of the end of a log
+_LIST_BYTES = 64 << 20
+MAX_TAIL_BYTES = 4 << 20
 _FEW_LINES = 40
 _OLD_LOG_STREAM = (2, 46)  # before, each chunk of a log begins with the character 1
-_CHUNK_BYTES = 1 << 16  # of such a log
+_CHUNK_BYTES = 1 << 16
 _NOT_FOUND = 404
 _UNAUTHORIZED = (401, 403)
-_LIMIT = 100  # entries of the state API
-_MAX_SHOWN = 300  # characters of an answer that an error shows
+_LIMIT = 100
+_MAX_SHOWN = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +117,7 @@ class RayApi:
         self._send("POST", f"/api/jobs/{quote(name, safe='')}/stop", TIMEOUT_S)
 
     def log_tail(self, job: RayJob, lines: int, release: tuple[int, int]) -> tuple[bytes, int]:
-        """Ask for the last lines of a driver's log, or for few if these are too long for one answer.
-
-        Return them, and how many were asked for.
-        """
+        """Ask for the last lines of a driver's log, or for few if these are too long for one answer."""
         tail = self._last_lines(job, lines, release)
         if len(tail) < MAX_TAIL_BYTES:
             return tail, lines
@@ -136,7 +133,7 @@ class RayApi:
         return answer.body
 
     def state(self, kind: str, **equal: str) -> list[dict[str, Any]]:
-        """Ask for ``nodes``, ``actors``, ``tasks``, ``workers`` or ``placement_groups`` with these values."""
+        """Ask for entries of the state API with these values."""
         filters = [
             pair
             for key, value in equal.items()
@@ -174,7 +171,7 @@ class RayApi:
         return found
 
     def gpus(self) -> list[dict[str, Any]]:
-        """Ask for the GPUs of all nodes, as Ray's own agents there measure them."""
+        """Ask for the GPUs of all nodes."""
         data = self._json("/nodes?view=summary", TIMEOUT_S, _LIST_BYTES)
         inner = data.get("data") if isinstance(data, dict) else None
         nodes = inner.get("summary") if isinstance(inner, dict) else None
@@ -238,7 +235,7 @@ class RayApi:
             raise RayFailed(why, answer.status)
         text = " ".join(answer.body[:20_000].decode("utf-8", "replace").split())
         if len(text) > _MAX_SHOWN:
-            text = f"... {text[-_MAX_SHOWN:]}"  # of a traceback, the end
+            text = f"... {text[-_MAX_SHOWN:]}"
         why = f"the Ray dashboard {self.service} answered HTTP {answer.status}: {text}"
         raise RayFailed(why.rstrip(": "), answer.status)
 
@@ -318,7 +315,7 @@ sys.stdout.buffer.write(b"%d\\n" % answer.getcode() + answer.read(size))
 
 
 def check_names(*names: str) -> None:
-    """Raise JobmonError if no pod or namespace can have one of these names."""
+    """Raise JobmonError for a wrong name of a pod or namespace."""
     for name in names:
         if not _NAME.fullmatch(name):
             raise JobmonError(

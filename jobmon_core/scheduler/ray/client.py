@@ -37,27 +37,23 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import BackendResources
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
-_TIMEOUT_S = 120.0  # of one look; each of its requests has a shorter one
+_TIMEOUT_S = 120.0
 _LIST_TIMEOUT_S = 60.0
-_MAX_NAMED = 5  # jobs that an error names
+_MAX_NAMED = 5
 DEFAULT_URL = "http://127.0.0.1:8265"  # the default of `ray job submit`
 VARIABLES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")  # in the order in which `ray job submit` reads them
 _HTTP = "http://"
 
 
 def find_service(address: str, environment: Mapping[str, str]) -> str:
-    """Return the name of the Ray cluster: by ``--address``, else by Ray's variables, else this machine's.
-
-    Raises:
-        SchedulerRejected: it is not the address of a dashboard, or contains more, e.g. a password.
-    """
+    """Return the name of the Ray cluster: by ``--address``, else by Ray's variables, else this machine's."""
     named = next((name for name in VARIABLES if environment.get(name, "").strip()), "")
     text = address.strip() or environment.get(named, "").strip()
     if text in ("", "auto", "local"):
         return service_name(DEFAULT_URL)
     source = "--address" if address.strip() else named
     url = text if "://" in text else f"{_HTTP}{text}"
-    if _has_secret(url):  # it is not shown
+    if _has_secret(url):
         raise SchedulerRejected(
             f"{source} contains more than a host and a port, perhaps a password; put headers for a proxy into"
             " the variable RAY_JOB_HEADERS"
@@ -70,14 +66,14 @@ def find_service(address: str, environment: Mapping[str, str]) -> str:
 
 
 def _has_secret(url: str) -> bool:
-    with suppress(ValueError):  # e.g. http://[::1
+    with suppress(ValueError):
         parts = urlsplit(url)
         return any((parts.username, parts.password, parts.query, parts.fragment))
     return False
 
 
 def _is_address(url: str) -> bool:
-    with suppress(ValueError):  # as above, or a wrong port
+    with suppress(ValueError):
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     return False
@@ -94,7 +90,7 @@ class RayScheduler(WithoutAccounting):
     name = "ray"
 
     def __init__(self, resources: BackendResources, service: str) -> None:
-        """Set up without any I/O; ``service`` names the cluster."""
+        """Set up without any I/O."""
         self._resources = resources
         self._service = service
 
@@ -103,12 +99,12 @@ class RayScheduler(WithoutAccounting):
         return self._resources.folder()
 
     def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - Ray knows no users
-        """Look at all jobs that jobmon follows on this cluster, and copy their logs; see `Scheduler`."""
+        """See `Scheduler`; it copies the logs, too."""
         asked_s, root = time.time(), self._root
         is_known = self._resources.is_known
 
         def work() -> Reply:
-            from jobmon_core.scheduler.ray.poll import poll  # it loads HTTP: only in the helper
+            from jobmon_core.scheduler.ray.poll import poll
 
             return poll(root, self._service, os.environ, lambda job_id: is_known(JobRef(job_id)))
 
@@ -121,7 +117,7 @@ class RayScheduler(WithoutAccounting):
         return RawAnswer(reply.text, asked_s)
 
     def ask_record(self, job_id: int) -> RecordAnswer:
-        """Return what the latest look showed of a job; see `Scheduler`. It sends no request."""
+        """Return what the latest look showed of a job; see `Scheduler`."""
         status = self._status(job_id)
         if status.gone_why:
             return NotListed(status.gone_why)
@@ -133,12 +129,12 @@ class RayScheduler(WithoutAccounting):
         return JobFolder(self._root / str(job_id)).status()
 
     def ask_log_templates(self, job_id: int) -> LogPaths | None:
-        """Return the path of the copy of the driver's log; see `Scheduler`."""
+        """See `Scheduler`."""
         return JobFolder(self._root / str(job_id)).logs
 
 
 def cluster_resources(_resources: BackendResources, service: str) -> ClusterResources | Unreachable:
-    """Query what a cluster has and what its tasks and actors hold. It loads HTTP: only commands ask."""
+    """Query what a cluster has and what its tasks and actors hold."""
     from jobmon_core.scheduler.ray.api import RayApi
 
     try:
@@ -150,7 +146,7 @@ def cluster_resources(_resources: BackendResources, service: str) -> ClusterReso
 def processes_left(
     resources: BackendResources, service: str, number: int, _lineage: str
 ) -> ProcessesLeft | Unreachable:
-    """Query whether the driver and the actors of a job have ended. It loads HTTP: only helpers ask."""
+    """Query whether the driver and the actors of a job have ended."""
     from jobmon_core.scheduler.ray.api import RayApi
     from jobmon_core.scheduler.ray.cluster_state import death_of
 
@@ -171,12 +167,12 @@ class RayRemoteJobs:
     """The jobs of one cluster."""
 
     def __init__(self, resources: BackendResources, service: str) -> None:
-        """Set up without any I/O; ``service`` names the cluster."""
+        """Set up without any I/O."""
         self._resources = resources
         self._service = service
 
     def register(self, name: str) -> RemoteJob:
-        """Return the job with this submission id, or job id of a driver; see `RemoteJobs`."""
+        """See `RemoteJobs`."""
         found = self._ask()
         job = next((each for each in found.jobs if name in (each.submission_id, each.job_id)), None)
         if job is None:
@@ -201,7 +197,7 @@ class RayRemoteJobs:
         return self._remote(folder, job)
 
     def names(self) -> tuple[str, ...]:
-        """Return the ids of all jobs that Ray does not show as ended; see `RemoteJobs`."""
+        """See `RemoteJobs`."""
         return tuple(job.name for job in self._ask().jobs if not job.has_ended)
 
     def _remote(self, folder: JobFolder, job: RayJob) -> RemoteJob:
@@ -216,7 +212,6 @@ class RayRemoteJobs:
         )
 
     def _ask(self) -> Found:
-        """Ask for all jobs, in a helper."""
         service = self._service
         try:
             found = Helper(self._resources.locks).run(Found, lambda: _ask(service), _LIST_TIMEOUT_S)

@@ -24,17 +24,16 @@ if TYPE_CHECKING:
     Resources = dict[str, float]
 
 SUPERVISOR = "_ray_internal_job_actor_"  # the name of the actor that runs an entrypoint, before the job's id
-# beginnings of the names of resources that are not shown; memory is shown in GiB
 _HIDDEN = ("node:", "object_store_memory", "memory", "bundle_")
 _MAX_SHOWN = 3
-_MAX_AMOUNT = 1e18  # of a resource; memory is in bytes
+_MAX_AMOUNT = 1e18
 _GIB = 1 << 30
 
 
 class Death(NamedTuple):
     """What shows that no process of a job lives, or why that is not known."""
 
-    proof: str = ""  # empty: it is not proved
+    proof: str = ""
     doubt: str = ""
 
 
@@ -57,7 +56,6 @@ def death_of(api: RayApi, entry: RayJob) -> Death:
 
 
 def _still_there(api: RayApi, entry: RayJob, *, is_lost: bool) -> str:
-    """Return which process of a job may live, as a driver has connected; empty if none."""
     is_alive = driver_is_alive(api, entry)
     if is_alive or (is_alive is None and is_lost):
         more = "nothing shows that its driver has ended"
@@ -74,14 +72,14 @@ def _still_there(api: RayApi, entry: RayJob, *, is_lost: bool) -> str:
 
 
 def driver_is_alive(api: RayApi, entry: RayJob) -> bool | None:
-    """Return whether the process of a driver lives; None if Ray does not show that.
+    """Return whether the process of a driver lives.
 
     Ray keeps calling the processes of a node alive whose raylet died.
     """
     try:
         # the worker id of a driver is its job id, filled up with f
         (worker,) = api.state("workers", worker_id=f"{entry.job_id}{'f' * 48}")
-    except (RayFailed, ValueError):  # no answer, or not of one worker
+    except (RayFailed, ValueError):
         return None
     is_alive = worker.get("is_alive")
     return is_alive if isinstance(is_alive, bool) else None
@@ -102,11 +100,11 @@ def may_start(api: RayApi, entry: RayJob) -> bool:
 class Demand(NamedTuple):
     """An entrypoint, actor, task or placement group that waits for resources."""
 
-    driver: str  # Ray's own id of the job; of an entrypoint empty
-    submission_id: str  # only of an entrypoint
+    driver: str
+    submission_id: str
     what: str
-    bundles: tuple[Resources, ...]  # each must fit on a node
-    is_infeasible: bool = False  # as Ray says
+    bundles: tuple[Resources, ...]
+    is_infeasible: bool = False
 
 
 def demands_of(
@@ -141,10 +139,7 @@ def totals_of(nodes: Iterable[dict[str, Any]]) -> list[Resources]:
 
 
 def shortage(demands: Sequence[Demand], totals: Sequence[Resources]) -> str:
-    """Return what was asked for that no node has, and what there is, as a reason.
-
-    Empty if all may start, or no node is known.
-    """
+    """Return what was asked for that no node has, and what there is, as a reason."""
     missing = [each for each in demands if each.is_infeasible or not _may_fit(each, totals)]
     if not missing or not totals:
         return ""

@@ -16,9 +16,9 @@ from jobmon_core.system.files import read_own, write_atomically
 if TYPE_CHECKING:
     from pathlib import Path
 
-LINES = 1000  # of one answer
+LINES = 1000
 _MAX_COPY_BYTES = 64 << 20
-_KEPT_BYTES = 16 << 20  # of a copy that has become too long
+_KEPT_BYTES = 16 << 20
 GAP = b"[jobmon: lines of the driver's log are missing here; Ray keeps the whole log]\n"
 
 
@@ -26,7 +26,7 @@ class NewPart(NamedTuple):
     """What an answer adds to the copy."""
 
     text: bytes
-    has_gap: bool  # whether lines before it are missing
+    has_gap: bool
 
 
 def new_part(before: bytes, now: bytes) -> NewPart:
@@ -51,11 +51,7 @@ def new_part(before: bytes, now: bytes) -> NewPart:
 
 
 def add_to_copy(folder: Path, tail: bytes, lines: int = LINES) -> None:
-    """Append to the copy in ``folder`` what the latest answer adds; ``lines`` were asked for.
-
-    Raises:
-        OSError, StorageFailed: the copy cannot be written.
-    """
+    """Append to the copy in ``folder`` what the latest answer adds; ``lines`` were asked for."""
     log, state = folder / "driver.log", folder / "driver.tail"
     size, before = _state(state)
     part = new_part(before, tail)
@@ -75,7 +71,6 @@ def add_to_copy(folder: Path, tail: bytes, lines: int = LINES) -> None:
 
 
 def _state(path: Path) -> tuple[int, bytes]:
-    """Return the size that the copy had after the latest answer, and that answer."""
     try:
         content = read_own(path, 2 * MAX_TAIL_BYTES)
         size, _, tail = content.partition(b"\n")
@@ -85,7 +80,6 @@ def _state(path: Path) -> tuple[int, bytes]:
 
 
 def _shorten(log: Path) -> int:
-    """Replace a copy by its end; return the new size."""
     with log.open("rb") as file:
         file.seek(-_KEPT_BYTES, os.SEEK_END)
         file.readline()
@@ -95,11 +89,7 @@ def _shorten(log: Path) -> int:
 
 
 def copy_message(folder: Path, message: str) -> None:
-    """Write Ray's message, which holds the end of the log or why there is none, into a copy that is empty.
-
-    Raises:
-        OSError, StorageFailed: the copy cannot be written.
-    """
+    """Write Ray's message into a copy that is empty."""
     log = folder / "driver.log"
     if message and not (log.exists() and log.stat().st_size):
         write_atomically(log, message.encode("utf-8", "replace").rstrip() + b"\n", durable=False)

@@ -1,8 +1,4 @@
-"""One look at a Ray cluster, for all of its jobs that jobmon follows. It runs in a helper: it loads HTTP.
-
-It asks once for the list of all jobs, and about single jobs whose state the list does not settle. Then it
-asks for the last lines of each driver's log, and at times for what waits and for the nodes.
-"""
+"""One look at a Ray cluster, for all of its jobs that jobmon follows. It runs in a helper: it loads HTTP."""
 
 from __future__ import annotations
 
@@ -25,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-LOGS_WITHIN_S = 30.0  # in which one look reads logs; those that it does not reach are read by the next one
+LOGS_WITHIN_S = 30.0
 # between two questions about what waits: if a job may wait, and if none seems to
 _DEMAND_EVERY_S, _DEMAND_RARELY_S = 60.0, 300.0
 _DEMAND_AFTER_S = 20.0  # how long a shortage must have lasted before the row of its job shows it
 _SIGNS_OF_WAITING = (b"No available node types can fulfill", b"cannot be scheduled right now")
-_SIGN_BYTES = 65_536  # of the end of a log in which they are looked for
+_SIGN_BYTES = 65_536
 DELETED = "Ray does not know the job any more: it was deleted from the cluster's list before its end was seen"
 FORGOTTEN = (
     "the head of the Ray cluster was restarted and has forgotten the job, so nothing shows how it ended"
@@ -53,10 +49,7 @@ class _Seen(NamedTuple):
 
 
 def poll(root: Path, service: str, environment: Mapping[str, str], is_known: Callable[[int], bool]) -> Reply:
-    """Return the rows of the jobs that jobmon follows on a cluster; update their files.
-
-    ``is_known`` is whether jobmon follows the job with this number.
-    """
+    """Return the rows of the jobs that jobmon follows on a cluster; update their files."""
     api = RayApi(service, environment)
     try:
         version = api.version()
@@ -99,7 +92,6 @@ def _look(
     followed: tuple[JobFolder, Registered, Status],
     by_name: Mapping[str, RayJob],
 ) -> _Seen:
-    """Return what is known of a job after the list; ask about it if that does not settle its state."""
     folder, job, before = followed
     entry = by_name.get(job.name)
     if before.is_final and (job.is_confirmed or entry is None):  # else it has appeared after all
@@ -107,7 +99,7 @@ def _look(
     if entry is None:
         try:
             entry = api.job(job.name)
-        except RayFailed:  # nothing is learned
+        except RayFailed:
             after = before if before.row else replace(before, row=unseen_row(folder, job))
             return _Seen(folder, job, before, None, after)
     if entry is None:
@@ -134,10 +126,6 @@ def _reading(api: RayApi, entry: RayJob) -> Reading:
 def _missing(
     folder: JobFolder, job: Registered, before: Status, version: Version, why: str = DELETED
 ) -> Status:
-    """Return the status of a job that Ray does not know.
-
-    ``why`` is the reason, unless the head was restarted or Ray never confirmed the job.
-    """
     if not job.is_confirmed:
         if folder.may_appear(job):
             return replace(before, row=unseen_row(folder, job))
@@ -174,7 +162,7 @@ def job_row(followed: tuple[JobFolder, Registered, Status], entry: RayJob, readi
         end_s=None if reading.state.is_alive else entry.end_s,
         nodes=entry.node_ip,
         name=job.name,
-        workdir=job.workdir or "/",  # jobmon would query an empty one again and again
+        workdir=job.workdir or "/",
         stdout=str(folder.log),
         stderr=str(folder.log),
         command=entry.entrypoint,
@@ -183,10 +171,6 @@ def job_row(followed: tuple[JobFolder, Registered, Status], entry: RayJob, readi
 
 
 def _start_s(before: Status, entry: RayJob) -> int | None:
-    """Return when a job was first seen running, if it was seen pending before; else when it was submitted.
-
-    None if it has not started.
-    """
     if entry.status == "PENDING" or (entry.is_submission and entry.exit_code is None and not entry.node_id):
         return None
     row = before.row
@@ -196,7 +180,6 @@ def _start_s(before: Status, entry: RayJob) -> int | None:
 
 
 def _copy_logs(api: RayApi, version: Version, followed: list[_Seen]) -> None:
-    """Add to the copies of the logs: of jobs that have just ended first, then the copies that are oldest."""
     deadline_s = time.monotonic() + LOGS_WITHIN_S
     due = sorted(followed, key=lambda each: (not each.after.is_final, _modified_s(each.folder.log)))
     for each in due:
@@ -207,7 +190,6 @@ def _copy_logs(api: RayApi, version: Version, followed: list[_Seen]) -> None:
 
 
 def _copy_log(api: RayApi, version: Version, folder: JobFolder, entry: RayJob) -> bool:
-    """Add to one copy; return whether the dashboard answered at all."""
     text, lines, has_answered = b"", LINES, True
     try:
         if entry.log_name:
@@ -229,7 +211,6 @@ def _modified_s(path: Path) -> float:
 
 
 def _with_shortages(api: RayApi, stamp: Path, followed: list[_Seen]) -> list[_Seen]:
-    """Return what was seen, with what jobs wait for that no node has; asked rarely."""
     now_s = time.time()
     alive = [each for each in followed if each.entry and not each.after.is_final]
     every_s = _DEMAND_EVERY_S if any(map(_may_wait, alive)) else _DEMAND_RARELY_S
@@ -247,7 +228,6 @@ def _with_shortages(api: RayApi, stamp: Path, followed: list[_Seen]) -> list[_Se
 
 
 def _may_wait(each: _Seen) -> bool:
-    """Whether a job is pending, or its log says that something in it is."""
     if each.after.short or (each.entry and each.entry.status == "PENDING"):
         return True
     with suppress(OSError), each.folder.log.open("rb") as file:
@@ -258,7 +238,6 @@ def _may_wait(each: _Seen) -> bool:
 
 
 def _shortages(api: RayApi, alive: list[_Seen]) -> dict[int, str] | None:
-    """Return what each job waits for that no node has, by number; None if that is not known now."""
     try:
         actors = api.state("actors", state="PENDING_CREATION")
         tasks = api.state("tasks", state="PENDING_NODE_ASSIGNMENT")
@@ -288,7 +267,6 @@ def _with_shortage(status: Status, short: str, now_s: float) -> Status:
 
 
 def _shown(status: Status, now_s: float) -> Status:
-    """Return the status with the shortage as the reason in its row, once it has lasted."""
     row = status.row
     lasted_s = now_s - (status.short_since_s or now_s)
     if row is None or not row.job_state.is_alive or row.reason or lasted_s < _DEMAND_AFTER_S:

@@ -39,7 +39,7 @@ _OTHER_DRIVER = (
 )
 _NO_EXIT_CODE = "Ray shows {status} without an exit code of the driver, which proves no outcome"
 SUBMISSION_KEY = "jobmon_submission"  # in the metadata of a job: the token of jobmon's submission
-_MAX_MESSAGE = 80  # characters
+_MAX_MESSAGE = 80
 _MAX_CODE = (1 << 32) - 1
 _MAX_TIME_MS = 4_102_444_800_000  # the year 2100; a greater number is not a time, and may overflow a date
 
@@ -48,7 +48,7 @@ class RayFailed(SchedulerUnavailable):
     """A request without a usable answer."""
 
     def __init__(self, why: str, status: int | None = None, *, is_sent: bool = True) -> None:
-        """``status`` is that of an HTTP error; ``is_sent``: whether the request may have arrived."""
+        """``status`` is that of an HTTP error."""
         super().__init__(why)
         self.status, self.is_sent = status, is_sent
 
@@ -63,18 +63,18 @@ class RayJob:
     """A job as the dashboard lists it. Times are Unix seconds; None and "" mean that Ray gives no value."""
 
     submission_id: str
-    job_id: str  # of the driver; empty until it has connected
+    job_id: str
     is_submission: bool  # started by Ray's job API; else a driver that someone started
     status: str
     message: str = ""
     error_type: str = ""
     exit_code: int | None = None
     entrypoint: str = ""
-    start_s: int | None = None  # when it was submitted
+    start_s: int | None = None
     end_s: int | None = None
-    node_id: str = ""  # of the driver
+    node_id: str = ""
     node_ip: str = ""
-    token: str = ""  # of the submission, if jobmon made it
+    token: str = ""
 
     @property
     def name(self) -> str:
@@ -88,7 +88,7 @@ class RayJob:
 
     @property
     def log_name(self) -> str:
-        """The name of the file with the output of the driver on its node; empty if Ray keeps none."""
+        """The name of the driver's log on its node."""
         if self.submission_id and self.node_id:
             return f"job-driver-{self.submission_id}.log"
         return ""
@@ -98,7 +98,7 @@ class RayJob:
 class Reading:
     """What a job's entry means."""
 
-    state: JobState  # in Slurm's words; UNKNOWN: nothing shows whether it runs or, once ended, how
+    state: JobState
     reason: str = ""
     exit_code: int | None = None
     signal: int | None = None

@@ -35,14 +35,14 @@ class Registered:
     """What identifies a job; written when it is registered, and again when Ray first shows a submission."""
 
     service: str
-    name: str  # its submission id; of a driver without one, its job id
+    name: str
     session: str = ""  # of the Ray cluster, which a new head changes; empty before Ray 2.38
-    at_s: float = 0.0  # when it was registered (Unix seconds)
+    at_s: float = 0.0
     is_confirmed: bool = True  # whether Ray has ever shown it; else see `Attempt`
     entrypoint: str = ""
     workdir: str = ""
-    start_s: int | None = None  # of Ray's entry; None: not known
-    token: str = ""  # of the submission, if jobmon made it
+    start_s: int | None = None
+    token: str = ""
 
     def is_entry(self, entry: RayJob, session: str) -> bool:
         """Whether an entry with the job's name is this job.
@@ -66,9 +66,9 @@ class Registered:
 class Attempt:
     """The latest attempt to submit a job."""
 
-    at_s: float  # Unix seconds
-    process: ProcessId  # which makes it
-    is_sent: bool = False  # whether a request may have reached Ray
+    at_s: float
+    process: ProcessId
+    is_sent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class Status:
     """What the latest queries showed of a job."""
 
     row: StatusRow | None = None
-    gone_why: str = ""  # it ended, or Ray does not know it any more: why no outcome is known
-    driver: str = ""  # Ray's own id of the job, once the driver has connected
-    short: str = ""  # what it waits for and no node has; empty if nothing
+    gone_why: str = ""
+    driver: str = ""
+    short: str = ""
     short_since_s: float | None = None
 
     @property
@@ -142,7 +142,7 @@ class JobFolder(NamedTuple):
         return _read(self.path / "attempt.json", Attempt)
 
     def may_appear(self, job: Registered) -> bool:
-        """Whether a job that Ray has never shown may still be submitted, or appear there."""
+        """Whether a job that Ray has never shown may still appear there."""
         attempt = self.attempt()
         if attempt is None:
             return time.time() - job.at_s < _APPEARS_WITHIN_S
@@ -192,11 +192,7 @@ def find_folder(root: Path, service: str, entry: RayJob, session: str) -> JobFol
 
 
 def new_folder(root: Path, job: Registered, is_taken: Callable[[int], bool]) -> JobFolder:
-    """Create the folder of a job; its number is the next one that is not taken.
-
-    Raises:
-        OSError, StorageFailed: it cannot be written.
-    """
+    """Create the folder of a job; its number is the next one that is not taken."""
 
     def create(path: Path) -> None:
         if is_taken(int(path.name)):
@@ -209,7 +205,7 @@ def new_folder(root: Path, job: Registered, is_taken: Callable[[int], bool]) -> 
 
 
 def _read(path: Path, kind: type[T]) -> T | None:
-    with suppress(OSError, StateUnreadable):  # absent or damaged: nothing is known
+    with suppress(OSError, StateUnreadable):
         return read_record(kind, path)
     return None
 

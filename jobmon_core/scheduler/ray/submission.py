@@ -46,10 +46,10 @@ _MAX_BYTES = 100 << 20
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same content has the same name
 
 _LOCK_TIMEOUT_S = 30.0
-_WITHIN_S = 60.0  # of all attempts
-_WAIT_S = 1.0  # between two
+_WITHIN_S = 60.0
+_WAIT_S = 1.0
 _UPLOAD_TIMEOUT_S = 300.0
-_MAX_UNSENT = 3  # attempts to connect
+_MAX_UNSENT = 3
 _WORKING_DIR = "working_dir"
 FOLDER_KEY = "jobmon_folder"  # in the metadata of a job: HOST:PATH of the folder that was sent for it
 _TAKEN = "the Ray cluster has a job with this submission id already"
@@ -59,7 +59,7 @@ class Fate(StrEnum):
     """What became of a submission."""
 
     ACCEPTED = "accepted"
-    REFUSED = "refused"  # nothing was submitted
+    REFUSED = "refused"
     UNKNOWN = "unknown"
 
 
@@ -82,21 +82,15 @@ class RaySubmission:
 
     resources: BackendResources
     service: str
-    description: Mapping[str, object]  # the body of the request, with its submission id
-    number: int = 0  # that jobmon gave it when it was recorded; 0 before
+    description: Mapping[str, object]
+    number: int = 0
 
     @property
     def _folder(self) -> JobFolder:
         return JobFolder(self.resources.folder() / str(self.number))
 
     def record(self) -> RemoteJob:
-        """Record the job before it is submitted.
-
-        Raises:
-            SchedulerRejected: jobmon has submitted a job under this id before, and Ray may still show it.
-            CommandBusy: another `jobmon submit` holds the lock.
-            StorageFailed: it cannot be recorded.
-        """
+        """Record the job before it is submitted."""
         name, command = str(self.description["submission_id"]), str(self.description["entrypoint"])
         job = Registered(
             self.service,
@@ -121,7 +115,6 @@ class RaySubmission:
         )
 
     def _refuse_twin(self, root: Path, job: Registered) -> None:
-        """Raise SchedulerRejected if what jobmon has submitted under this id may still appear."""
         for folder in all_folders(root):
             other = folder.registered()
             if (
@@ -140,29 +133,28 @@ class RaySubmission:
         shutil.rmtree(self._folder.path, ignore_errors=True)
 
     def submit(self) -> SubmitResult:
-        """Submit the recorded job, in a helper; takes up to a minute, and five more to send a folder."""
+        """Submit the recorded job, in a helper."""
         folder, service = self._folder, self.service
         description = self._with_token(folder)
         try:
             return Helper(self.resources.locks).run(
                 SubmitResult, lambda: _submit(folder, service, description), _WITHIN_S + _UPLOAD_TIMEOUT_S
             )
-        except HelperFailed as error:  # its process has ended
+        except HelperFailed as error:
             attempt = folder.attempt()
             is_unsent = attempt is not None and not attempt.is_sent
             why = str(error).strip().rpartition("\n")[2]  # of a traceback, the error
             return SubmitResult(Fate.REFUSED if is_unsent else Fate.UNKNOWN, why)
 
     def _with_token(self, folder: JobFolder) -> dict[str, object]:
-        """Return the body of the request, with the token of the submission in its metadata."""
         metadata, job = self.description.get("metadata") or {}, folder.registered()
-        if job is None or not isinstance(metadata, Mapping):  # Ray refuses such metadata
+        if job is None or not isinstance(metadata, Mapping):
             return dict(self.description)
         return {**self.description, "metadata": {**metadata, SUBMISSION_KEY: job.token}}
 
 
 def _submit(folder: JobFolder, service: str, description: dict[str, object]) -> SubmitResult:
-    from jobmon_core.scheduler.ray.api import RayApi  # loads HTTP: only in the helper
+    from jobmon_core.scheduler.ray.api import RayApi
 
     folder.save_attempt(is_sent=False)  # names this helper, which may outlive the command
     return submit_through(RayApi(service, os.environ), description, folder)
@@ -171,10 +163,7 @@ def _submit(folder: JobFolder, service: str, description: dict[str, object]) -> 
 def submit_through(
     api: RayApi, description: Mapping[str, object], folder: JobFolder | None = None
 ) -> SubmitResult:
-    """Submit a job unless Ray has one with its id; first send its working folder if that is one of this host.
-
-    Takes up to a minute, and five more to send a folder. Attempts are noted in the job's ``folder``.
-    """
+    """Submit a job unless Ray has one with its id; send its working folder first if that is of this host."""
     try:
         api.version()
     except RayFailed as error:
@@ -205,12 +194,9 @@ def submit_through(
 def _with_package(
     description: Mapping[str, object], environment: Mapping[str, object], package: Package
 ) -> Mapping[str, object]:
-    """Return the body of the request, with the package, and with the folder's path in the metadata.
-
-    So the folder can be sent again: Ray deletes the package when no job uses it any more (ray#24719).
-    """
+    """So the folder can be sent again: Ray deletes the package when no job uses it any more (ray#24719)."""
     metadata = description.get("metadata") or {}
-    if isinstance(metadata, Mapping):  # else Ray refuses it
+    if isinstance(metadata, Mapping):
         folder = os.path.abspath(str(environment[_WORKING_DIR]))  # noqa: PTH100 - links stay
         metadata = {**metadata, FOLDER_KEY: f"{os.uname().nodename}:{folder}"}
     changed = {"metadata": metadata, "runtime_env": {**environment, _WORKING_DIR: package.uri}}
@@ -220,7 +206,7 @@ def _with_package(
 def send(
     api: RayApi, description: Mapping[str, object], within_s: float, folder: JobFolder | None = None
 ) -> SubmitResult:
-    """Send the request until its fate is known or the time is over; note each attempt in the job's folder."""
+    """Send the request until its fate is known or the time is over."""
     name, deadline_s = str(description["submission_id"]), time.monotonic() + within_s
     may_have_arrived, unsent = False, 0
     while True:
@@ -247,7 +233,6 @@ def send(
 
 
 def _found(api: RayApi, name: str, folder: JobFolder | None) -> SubmitResult | None:
-    """Return what the job that Ray shows under this id means; None if it shows none."""
     with suppress(RayFailed):
         if job := api.job(name):
             registered = folder.registered() if folder else None
@@ -275,11 +260,7 @@ def is_folder_here(working_dir: str) -> bool:
 
 
 def package_of(folder: Path) -> Package:
-    """Return a folder as a package.
-
-    Raises:
-        SchedulerRejected: it is not a folder, unreadable, over 100 MiB, or has a file name that is not UTF-8.
-    """
+    """Return a folder as a package."""
     buffer, size = io.BytesIO(), 0
     try:
         if not folder.is_dir():

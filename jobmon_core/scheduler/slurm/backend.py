@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
     from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
 
-_VERSION_TIMEOUT_S = 10.0  # a command that asks no daemon
+_VERSION_TIMEOUT_S = 10.0
 
 
 def _submitter(resources: BackendResources) -> Submitter:

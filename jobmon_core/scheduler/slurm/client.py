@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 120.0
 _SEARCH_TIMEOUT_S = 15.0  # of one query; the user waits, and the whole search takes about a minute
 
-_VERSION_TIMEOUT_S = 10.0  # a command that asks no daemon
+_VERSION_TIMEOUT_S = 10.0
 
 _UNKNOWN_JOB = "Invalid job id specified"
 _NO_ACCOUNTING = "Slurm accounting storage is disabled"
@@ -48,23 +48,16 @@ class SlurmScheduler:
         timeout_s: float = TIMEOUT_S,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Set up without any query.
-
-        Args:
-            runner: starts programs.
-            cluster: the name of another cluster (for ``-M``); empty for the local one.
-            timeout_s: the time limit of one query, in seconds.
-            clock: returns the time in Unix seconds.
-        """
+        """Set up without any query."""
         self._runner = runner
         self._cluster = cluster
         self._timeout_s = timeout_s
         self._clock = clock
-        self._version: Version | None = None  # of sacct, once asked
+        self._version: Version | None = None
         self._fields: tuple[str, ...] | None = None  # that this sacct supports, if it lacks some of the usual
 
     def ask_queue(self, user: str) -> RawAnswer | Unreachable:
-        """Query all jobs of ``user``, a name or a uid; see `Scheduler`."""
+        """See `Scheduler`."""
         asked_s = self._clock()
         answer = self._ask(commands.queue(user, self._cluster))
         if isinstance(answer, Unreachable):
@@ -75,11 +68,11 @@ class SlurmScheduler:
         return RawAnswer(answer.stdout, asked_s)
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
-        """Parse the rows of these jobs; see `Scheduler`."""
+        """See `Scheduler`."""
         return squeue.read_queue(text, job_ids)
 
     def ask_record(self, job_id: int) -> RecordAnswer:
-        """Query slurmctld's record of one job; see `Scheduler`."""
+        """See `Scheduler`."""
         answer = self._run(commands.record(job_id, self._cluster))
         if isinstance(answer, Ran) and answer.exit_code and _UNKNOWN_JOB in answer.stderr:
             return NotListed()
@@ -93,7 +86,7 @@ class SlurmScheduler:
         return records
 
     def ask_log_templates(self, job_id: int) -> LogPaths | None:
-        """Query the patterns of a job's log files, as given to sbatch; see `Scheduler`."""
+        """See `Scheduler`."""
         answer = self._ask(commands.templates(job_id, self._cluster))
         if isinstance(answer, Unreachable):
             return None
@@ -111,8 +104,8 @@ class SlurmScheduler:
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
     ) -> RawAnswer | Disabled | Unreachable:
-        """Query sacct once for all these jobs; see `Scheduler`."""
-        from jobmon_core.scheduler.slurm import sacct  # not at the top: a waiting monitor does not load it
+        """See `Scheduler`."""
+        from jobmon_core.scheduler.slurm import sacct
 
         asked_s = self._clock()
         if not job_ids:
@@ -133,7 +126,7 @@ class SlurmScheduler:
 
     def sessions(self) -> Sessions:
         """Query all jobs of this user, each with the login session that it was submitted from."""
-        from jobmon_core.scheduler.slurm.find_submitted import read_sessions  # a monitor never needs it
+        from jobmon_core.scheduler.slurm.find_submitted import read_sessions
 
         argv = commands.sessions(str(os.getuid()), self._cluster)
         answer = _checked(self._runner.capture(argv, min(self._timeout_s, _SEARCH_TIMEOUT_S)))
@@ -142,13 +135,11 @@ class SlurmScheduler:
         return read_sessions(answer.stdout)
 
     def _supported_fields(self, fields: tuple[str, ...]) -> tuple[str, ...]:
-        """Return those of the fields that this sacct supports; if it does not list any, all of them."""
         answer = self._ask(commands.supported_accounting_fields())
         supported = set() if isinstance(answer, Unreachable) else set(answer.stdout.split())
         return tuple(name for name in fields if name in supported) or fields
 
     def _sacct_version(self) -> Version:
-        """Return the version of this host's sacct; if it is unknown, that of a very old one."""
         if self._version is None:
             answer = self._run(commands.program_version("sacct"), _VERSION_TIMEOUT_S)
             if not isinstance(answer, Ran):
@@ -157,8 +148,8 @@ class SlurmScheduler:
         return self._version
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
-        """Parse the rows of one job; see `Scheduler`."""
-        from jobmon_core.scheduler.slurm import sacct  # not at the top: see `ask_accounting`
+        """See `Scheduler`."""
+        from jobmon_core.scheduler.slurm import sacct
 
         rows = sacct.read_accounting(text, job_id)
         if not any(row.exit_code and not row.exit_code_exact for row in rows):
@@ -169,14 +160,14 @@ class SlurmScheduler:
         return rows
 
     def script_of(self, job_id: int) -> str:
-        """Query the batch script; see `Scheduler`."""
+        """See `Scheduler`."""
         answer = self._ask(commands.script(job_id, self._cluster))
         if isinstance(answer, Unreachable):
             return ""
         return answer.stdout
 
     def cluster_name(self) -> str:
-        """Query the cluster's name from slurmctld; see `Scheduler`."""
+        """See `Scheduler`."""
         if self._cluster:
             return self._cluster
         answer = self._ask(commands.configuration())
@@ -193,7 +184,6 @@ class SlurmScheduler:
 
 
 def _checked(answer: Result) -> Ran | Unreachable:
-    """Return the output of a command, or why it failed; squeue exits with 0 even for an invalid user."""
     if not isinstance(answer, Ran) or answer.exit_code != 0:
         return Unreachable(answer.error_text)
     if not answer.stdout and "error:" in answer.stderr:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.slurm.values import Version
 
 
-SEP = "\x1f"  # ASCII "unit separator"
+SEP = "\x1f"
 
 # id, raw job id, array job id, task, state, start, end, submit, limit, nodes, reason (free text: last)
 QUEUE_FORMAT = "%i|%A|%F|%K|%T|%S|%e|%V|%l|%N|%r"
@@ -58,7 +58,7 @@ _PATH_FIELDS = ("StdOut", "StdErr")
 _PATHS_SINCE = (24, 5)
 OLDEST_VERSION = (20, 11)
 _GPUS_OVERLAP_SINCE = (22, 5)
-AGENT_STEP = "jobmon"  # the name of jobmon's own steps, which sacct.py does not count as usage of the job
+AGENT_STEP = "jobmon"
 # A step that takes nothing from the job's own steps: ``--overlap`` shares the CPUs and, since 22.05, the
 # GPUs; with ``--mem=0`` it reserves no memory. ``--immediate`` limits the wait for the step (seconds).
 # Without ``--propagate=NONE`` the limits of the login node would apply.
@@ -79,7 +79,7 @@ EXACT_CODES_SINCE = (25, 11)  # before, sacct subtracts 128 from exit codes of 1
 
 
 def accounting_fields_of(version: Version) -> tuple[str, ...]:
-    """Return the fields to query from a sacct of this version."""
+    """Return the fields of this sacct."""
     if version < _PATHS_SINCE:
         return ACCOUNTING_FIELDS
     *fields, comment, name = ACCOUNTING_FIELDS
@@ -87,7 +87,7 @@ def accounting_fields_of(version: Version) -> tuple[str, ...]:
 
 
 def submit(arguments: Sequence[str]) -> list[str]:
-    """Submit with the user's arguments, unchanged."""
+    """Submit with the user's arguments."""
     return ["sbatch", *arguments]
 
 
@@ -98,19 +98,19 @@ def queue(user: str, cluster: str) -> list[str]:
 
 
 def sessions(user: str, cluster: str) -> list[str]:
-    """List all jobs of a user, each with the login session that it was submitted from."""
+    """List all jobs of a user with their login sessions."""
     listing = ["squeue", *cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
     return [*listing, "-O", _columns(SESSION_FIELDS)]
 
 
 def templates(job_id: int, cluster: str) -> list[str]:
-    """Show the unexpanded patterns of a job's output files."""
+    """Show the patterns of a job's output files."""
     listing = ["squeue", *cluster_args(cluster), "-j", str(job_id), "-h", "-t", "all"]
     return [*listing, "-O", _columns(TEMPLATE_FIELDS)]
 
 
 def record(job_id: int, cluster: str) -> list[str]:
-    """Show everything that slurmctld remembers of a job, including its array tasks."""
+    """Show what slurmctld remembers of a job."""
     return ["scontrol", *cluster_args(cluster), "show", "job", str(job_id)]
 
 
@@ -132,14 +132,14 @@ def agent_step(raw_job_id: int, nodes: int, command: Sequence[str], version: Ver
 
 def agent_login(node: str, command: Sequence[str]) -> list[str]:
     """Run a program on a node by ssh; its terminal (``-tt``) ends it if ssh ends."""
-    import shlex  # rarely needed, and an idle monitor stays small
+    import shlex
 
     options = ["-tt", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "LogLevel=ERROR"]
     return ["ssh", *options, node, shlex.join(command)]
 
 
 def program_version(program: str) -> list[str]:
-    """Print the version of a program of Slurm, without a query to any daemon."""
+    """Print the version of a program of Slurm."""
     return [program, "--version"]
 
 
@@ -150,18 +150,12 @@ def on_each_node(raw_job_id: str, cluster: str, command: Sequence[str]) -> list[
 
 
 def configuration() -> list[str]:
-    """Show the configuration of the local slurmctld, which contains the cluster's name."""
+    """Show the configuration of the local slurmctld."""
     return ["scontrol", "--local", "show", "config"]
 
 
 def accounting(job_ids: Sequence[int], fields: Sequence[str], cluster: str) -> list[str]:
-    """List all runs (``-D``) of several jobs, with their steps.
-
-    ``-S`` and ``-E`` are left out: given ``-j`` and no ``--state``, sacct covers all time up to now,
-    regardless of clocks and time zones, and slurmdbd exempts the query from the site's MaxQueryTimeRange.
-    The header line names the columns, so that monitors of other versions, which share the answer, can
-    parse it.
-    """
+    """List all runs (``-D``) of several jobs, with their steps."""
     ids = ",".join(str(job_id) for job_id in job_ids)
     output = ["-D", "-P", f"--delimiter={SEP}"]
     return ["sacct", *cluster_args(cluster), *output, "-j", ids, "-o", ",".join(fields)]
@@ -180,7 +174,6 @@ def cluster_args(cluster: str) -> list[str]:
 
 
 def _columns(fields: Sequence[str]) -> str:
-    """Return the format of columns of any width; names alone, without a colon, would limit them to 20."""
     return ",".join(f"{name}:{'' if name == fields[-1] else SEP}" for name in fields)
 
 
@@ -193,12 +186,12 @@ JOB_FIELDS = (
     *("OverSubscribe", "Exclusive", "Name"),  # the name is free text: last
 )
 _EXCLUSIVE_SINCE = (26, 5)  # before, a squeue refuses this column, and OverSubscribe says it
-PLACE_FORMAT = "%i|%Q|%T|%r"  # the reason is free text: last
+PLACE_FORMAT = "%i|%Q|%T|%r"
 PLACE_COLUMNS = PLACE_FORMAT.count("|") + 1
 
 
 def fields_of(version: Version) -> tuple[str, ...]:
-    """Return the fields of a job to query from a squeue of this version."""
+    """Return the fields of a job of this squeue."""
     absent = "OverSubscribe"
     if version < _EXCLUSIVE_SINCE:
         absent = "Exclusive"
@@ -223,7 +216,7 @@ def partition(name: str, cluster: str) -> list[str]:
 
 
 def nodes(names: str, cluster: str) -> list[str]:
-    """Show nodes, with the GPUs in use (``-d``)."""
+    """Show nodes, with their GPUs."""
     show = _show(cluster, "node", names)
     return [show[0], "-d", *show[1:]]
 
@@ -234,7 +227,7 @@ def reservations(cluster: str) -> list[str]:
 
 
 def limits(user: str, account: str, qos: Sequence[str], cluster: str) -> list[str]:
-    """Show the limits of a user's association and of QOS, with what counts towards them."""
+    """Show the limits of a user and of QOS."""
     filters = [f"users={user}", f"accounts={account}", f"qos={','.join(qos)}"]
     return _show(cluster, "assoc_mgr", *filters, "flags=assoc,qos")
 

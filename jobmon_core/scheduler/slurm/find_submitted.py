@@ -28,7 +28,7 @@ _CLUSTER_VARIABLES = ("SBATCH_CLUSTERS", "SLURM_CLUSTERS")
 
 @dataclass(frozen=True, slots=True)
 class SubmissionFinder:
-    """Searches for a job whose id sbatch did not print; ``list_sessions`` queries a cluster's jobs."""
+    """Searches for a job whose id sbatch did not print."""
 
     list_sessions: Callable[[str], Sessions]
     deps: SearchDeps
@@ -36,14 +36,7 @@ class SubmissionFinder:
     def resolve(
         self, ran: Ran, arguments: Sequence[str], started_s: int, on_job: Callable[[Submitted], None]
     ) -> Submission:
-        """Return the result of an sbatch that named no certain job; search if Slurm may have accepted it.
-
-        Args:
-            ran: how sbatch ended, and its output.
-            arguments: those of sbatch.
-            started_s: when sbatch was started (Unix seconds).
-            on_job: called with the job that is found, while the search lock is held.
-        """
+        """Return the result of an sbatch that named no certain job; search if Slurm may have accepted it."""
         cluster = named_cluster(arguments, os.environ)
         named = sbatch_output.jobs_by_sentence(ran.stdout)
         if named:
@@ -72,7 +65,6 @@ class SubmissionFinder:
         on_job: Callable[[Submitted], None],
         among: Sequence[Submitted] = (),
     ) -> JobRef | NotListed | str:
-        """Search for the job, ``among`` these if any; return a clause that says why if that is impossible."""
         if "," in cluster or cluster == "all":
             return f"jobmon could not search for it: it may be on any cluster of -M {cluster}"
         self.deps.tell(message)
@@ -153,7 +145,6 @@ def _value_at(arguments: Sequence[str], position: int) -> str:
 
 # seconds before each query; a slurmctld that hangs may respond to a later one
 _WAITS_S = (0, 2, 5, 10, 15, 25)
-# after this many answers without the job, jobmon assumes that slurmctld has handled the request of sbatch
 _MAX_ANSWERS = 3
 _BUDGET_S = 60.0
 _CLOCK_SKEW_S = 2  # between slurmctld, which dates the submission, and this host
@@ -163,9 +154,9 @@ _CLOCK_SKEW_S = 2  # between slurmctld, which dates the submission, and this hos
 class Origin:
     """Where and when a submission was made."""
 
-    session: int  # getsid(), which sbatch sends to slurmctld
+    session: int
     host: str
-    since_s: int  # Unix seconds
+    since_s: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +174,7 @@ SearchResult = JobRef | NotListed | Unreachable
 
 
 def _print(text: str) -> None:
-    with suppress(OSError):  # a closed terminal must not stop the search
+    with suppress(OSError):
         print(f"jobmon: {text}", file=sys.stderr)
 
 
@@ -193,15 +184,7 @@ def _never_known(_ref: JobRef) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SearchDeps:
-    """The effects of a search.
-
-    Attributes:
-        is_known: whether a job is already watched, so that it cannot be the new one.
-        tell: prints a message to the user.
-        sleep: waits some seconds.
-        clock: returns the time in Unix seconds.
-        lock: excludes other searches, so that no two of them choose the same job.
-    """
+    """The effects of a search."""
 
     is_known: Callable[[JobRef], bool] = _never_known
     tell: Callable[[str], None] = _print
@@ -211,7 +194,7 @@ class SearchDeps:
 
 
 def read_sessions(text: str) -> tuple[Candidate, ...]:
-    """Parse the output of `commands.sessions`; invalid rows are skipped."""
+    """Parse the output of `commands.sessions`."""
     rows = (line.split(commands.SEP) for line in text.split("\n"))
     candidates = (_candidate(row) for row in rows if len(row) == len(commands.SESSION_FIELDS))
     return tuple(candidate for candidate in candidates if candidate)
@@ -260,11 +243,7 @@ def search(
     sleep: Callable[[float], None],
     clock: Callable[[], float],
 ) -> SearchResult:
-    """Query for about a minute at most.
-
-    Returns:
-        The job; if no query listed it, `NotListed`, or `Unreachable` if the last query failed.
-    """
+    """Query for about a minute at most; `Unreachable` if the last query failed."""
     deadline = clock() + _BUDGET_S
     answers = 0
     result: NotListed | Unreachable = NotListed()

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from jobmon_core.system.runner import Runner
 
 _TIMEOUT_S = 60.0
-_IDS_PER_COMMAND = 200  # a command line has a limited length
+_IDS_PER_COMMAND = 200
 _MIN_JOB_AGE = re.compile(r"^MinJobAge\s*=\s*(\d+) sec", re.MULTILINE)
-_MARGIN_S = 10.0  # for the clocks of this host and of slurmctld
+_MARGIN_S = 10.0
 # scancel and scontrol refuse jobs that have ended meanwhile, which is no error here
 _HARMLESS = ("Job/step already completing or completed", "Invalid job id")
 
 
 @dataclass(frozen=True, slots=True)
 class SlurmJobControl:
-    """Runs scancel, scontrol and squeue for one cluster; an empty name is the default one."""
+    """Runs scancel, scontrol and squeue for one cluster."""
 
     runner: Runner
     cluster: str = ""
@@ -75,7 +75,6 @@ class SlurmJobControl:
         return Untraceable("Slurm does not list it, and may no longer list a job that has ended")
 
     def _remembered_s(self) -> float | None:
-        """Return for how long slurmctld lists ended jobs (seconds); None if that is not known."""
         answer = self.runner.capture(commands.configuration(), _TIMEOUT_S)
         match = _MIN_JOB_AGE.search(answer.stdout) if succeeded(answer) else None
         if match:
@@ -83,7 +82,6 @@ class SlurmJobControl:
         return None
 
     def _change(self, refs: Sequence[JobRef], command: Callable[[list[str]], list[str]]) -> str:
-        """Run a command on jobs; return its error text without what is said about ended jobs."""
         errors: dict[str, None] = {}
         for first in range(0, len(refs), _IDS_PER_COMMAND):
             ids = [str(ref) for ref in refs[first : first + _IDS_PER_COMMAND]]
@@ -100,7 +98,6 @@ class SlurmJobControl:
 
 
 def _queued(text: str) -> tuple[QueuedJob, ...]:
-    """Parse ids and names; of an array or het job, the first row counts."""
     jobs = {job.ref: job for job in reversed(list(_rows(text)))}
     return tuple(sorted(jobs.values(), key=lambda job: job.ref.job_id))
 

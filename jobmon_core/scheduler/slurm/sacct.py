@@ -1,7 +1,5 @@
 """Parse the output of sacct. Never raises: invalid rows are skipped.
 
-The first line names the columns. The rows of a job's steps follow its own row and are merged into it.
-
 slurmctld reports starts to slurmdbd every few seconds, but ends at once. While the end of a job is recorded
 but not its start, sacct prints a stub: it lacks the partition and the job name, and shows the last task of an
 array as if the array were a plain job (observed on 22.05). Stubs are skipped; the complete row follows later.
@@ -54,7 +52,7 @@ def read_accounting(text: str, job_id: int) -> tuple[AccountingRow, ...]:
         if record.startswith(prefixes) and record.count(SEP) >= len(names) - 1
     )
     parsed = (_row(run) for run in _joined(_runs(rows)))
-    matching = (row for row in parsed if row and row.ref.job_id == job_id)  # a damaged id may have the prefix
+    matching = (row for row in parsed if row and row.ref.job_id == job_id)
     return tuple(sorted(matching, key=lambda row: row.submit_s or 0))
 
 
@@ -62,7 +60,7 @@ def _records(body: str) -> Iterator[str]:
     """Yield the records; one spans several lines if the job's name or comment contains newlines."""
     record: list[str] = []
     for line in body.removesuffix("\n").split("\n"):
-        if line[:1].isdigit() and line.count(SEP) > 1:  # further lines of a record have one at most
+        if line[:1].isdigit() and line.count(SEP) > 1:
             yield "\n".join(record)
             record = []
         record.append(line)
@@ -85,7 +83,6 @@ def _runs(rows: Iterator[Fields]) -> Iterator[_Run]:
 
 
 def _joined(runs: Iterator[_Run]) -> Iterator[_Run]:
-    """Join the rows of each job that was resized: it has one for each size, all but the last RESIZING."""
     resized: _Run | None = None
     for run in runs:
         if resized is not None and resized.main.get(_RAW_JOB_ID) == run.main.get(_RAW_JOB_ID):
@@ -100,7 +97,6 @@ def _joined(runs: Iterator[_Run]) -> Iterator[_Run]:
 
 
 def _continue(run: _Run, earlier: _Run) -> None:
-    """Make a row the continuation of that of the earlier size, which has the job's start and its steps."""
     times = (values.number(each.main.get("ElapsedRaw", "")) for each in (earlier, run))
     run.main |= {name: earlier.main.get(name, "") for name in ("Submit", "Eligible", "Start")}
     run.main["ElapsedRaw"] = str(sum(time_s or 0 for time_s in times))
@@ -148,7 +144,6 @@ def _row(run: _Run) -> AccountingRow | None:
 
 
 def _derived_exit_code(run: _Run) -> int | None:
-    """Return the highest exit code of a step; Slurm's figure, unless it may be that of an agent."""
     derived = values.exit_pair(run.main.get("DerivedExitCode", ""))[0]
     if derived is None or not run.agent_steps:
         return derived
@@ -170,11 +165,8 @@ def _text(row: Fields, name: str) -> str:
 
 
 def _usage(run: _Run) -> Usage:
-    """Return the usage of all steps.
-
-    The batch step does not include what srun started, so CPU times are added. Memory peaks are not: the steps
-    may have run one after the other. The CPU time of a killed batch step lacks its child processes.
-    """
+    # The batch step does not include what srun started, so CPU times are added. Memory peaks are not: the
+    # steps may have run one after the other. The CPU time of a killed batch step lacks its child processes.
     peaks = [size for step in run.steps for size in _memory(step)]
     times = {
         step[_RAW_JOB_ID].partition(".")[2]: seconds
@@ -198,7 +190,6 @@ def _usage(run: _Run) -> Usage:
 
 
 def _job_cpu_s(run: _Run, of_steps: float | None) -> float | None:
-    """Return the CPU time of a job without its agents: its own figure, or the sum of its steps if higher."""
     total = values.duration_s(run.main.get("TotalCPU", ""))
     if total is None:
         return of_steps
@@ -227,7 +218,6 @@ def _gpu_usage(run: _Run, gpus: int | None) -> GpuUsage | None:
 
 
 def _memory(step: Fields) -> Iterator[int]:
-    """Yield a step's peak memory, of all tasks together and of its largest task, as far as it was sampled."""
     total = values.tres(step.get("TRESUsageInTot", "")).get("mem", "")
     for text in (total, step.get("MaxRSS", "")):
         size = values.size_bytes(text)
@@ -236,6 +226,5 @@ def _memory(step: Fields) -> Iterator[int]:
 
 
 def _cpu_s(step: Fields) -> float | None:
-    """Return the CPU time of a step; of its two figures, 25.05 sometimes leaves one at zero."""
     texts = (step.get("TotalCPU", ""), values.tres(step.get("TRESUsageInTot", "")).get("cpu", ""))
     return max((seconds for text in texts if (seconds := values.duration_s(text)) is not None), default=None)

@@ -22,7 +22,7 @@ _SENTENCE = re.compile(
 )
 _PARSABLE = re.compile(r"(\d{1,10})(?:;(\S+))?", re.ASCII)
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*[A-Za-z]")
-_PRINTS_ONLY = ("help", "usage", "version")  # options with which sbatch submits nothing
+_PRINTS_ONLY = ("help", "usage", "version")
 _PRINTING_WORDS = ("-h", "--help", "--usage", "-V", "--version")
 _TEST_ONLY = re.compile(r"^sbatch: Job \d+ to start at ", re.MULTILINE | re.ASCII)
 # errors of slurm_errno.c after which slurmctld may have received the request; not after "connect failure"
@@ -38,11 +38,9 @@ _MAYBE_RECEIVED = re.compile(
 
 
 class _Text(NamedTuple):
-    """What lines of sbatch's stdout say."""
-
     by_sentence: tuple[Submitted, ...]
-    by_number: tuple[Submitted, ...]  # as ``--parsable`` prints them; a banner may have such a line, too
-    line_count: int  # without blank lines
+    by_number: tuple[Submitted, ...]
+    line_count: int
 
 
 def _read(lines: Iterable[str]) -> _Text:
@@ -70,7 +68,7 @@ def jobs_by_sentence(stdout: str) -> tuple[Submitted, ...]:
 def certain_job(
     lines: Iterable[str], arguments: Sequence[str], exit_code: int | None = None
 ) -> Submitted | None:
-    """Return the job that the lines printed so far name beyond doubt; None if there is no such job.
+    """Return the job that the lines printed so far name beyond doubt.
 
     ``exit_code`` is that of sbatch, None while it runs. A line that is a number may be one of a site's
     wrapper script: it counts if it is alone, or if ``--parsable`` was given and sbatch succeeded.
@@ -88,11 +86,7 @@ def certain_job(
 
 
 def submitted_without_id(exit_code: int, stdout: str, stderr: str, arguments: Sequence[str]) -> bool:
-    """Whether sbatch submitted a job whose id it did not print (``--quiet``), or not in a known form.
-
-    Not with ``--test-only`` or ``--help``, which submit nothing. With ``--wait``, sbatch exits with the job's
-    exit code.
-    """
+    """Whether sbatch submitted a job whose id it did not print (``--quiet``), or not in a known form."""
     if _TEST_ONLY.search(stderr):
         return False
     if exit_code == 0:
@@ -103,7 +97,7 @@ def submitted_without_id(exit_code: int, stdout: str, stderr: str, arguments: Se
 def _prints_only(arguments: Sequence[str]) -> bool:
     try:
         return any(option.name in _PRINTS_ONLY for option in read_with_unknown(arguments)[0])
-    except SchedulerRejected:  # nobody knows where the options end
+    except SchedulerRejected:
         return any(word in _PRINTING_WORDS for word in arguments)
 
 

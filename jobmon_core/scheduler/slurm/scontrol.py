@@ -27,14 +27,12 @@ _START = re.compile(
     r"JobName=",
     re.MULTILINE | re.ASCII,
 )
-# what follows the name; long enough that no name or comment contains it by chance
 _USER = re.compile(
     r"\n   (?:\w+=\S*\n   )*UserId=(?P<user>\S+)\((?P<uid>\d{1,10})\) GroupId=\S+\(\d+\)"
     r"(?= MCS_label=\S+\n   Priority=\d+ Nice=)",
     re.ASCII,
 )
 _KEY = re.compile(r"(?<!\S)([A-Z][^\s=]*)=")
-# where the text of one line ends: at the next line of the record, or with the record
 _LINE_END = re.compile(r"\n   [A-Z][^\s=]*=|\n\s*\Z")
 _END = "\n\n"
 _NONE = ("(null)", "N/A")
@@ -50,7 +48,7 @@ def read_records(text: str) -> tuple[Record, ...]:
 
 
 def defect_of(text: str, records: tuple[Record, ...]) -> str:
-    """Return why this text, with these records, is not a complete output of scontrol; empty if it is one.
+    """Return why this is not a complete output of scontrol; empty if it is one.
 
     The missing fields of a truncated record would be read as "not set".
     """
@@ -62,7 +60,6 @@ def defect_of(text: str, records: tuple[Record, ...]) -> str:
 
 
 def _split(text: str, matches: Sequence[re.Match[str]]) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield each match, with the text from there to the next match."""
     for match, following in zip_longest(matches, matches[1:]):
         yield match, text[match.end() : following.start() if following else None]
 
@@ -102,7 +99,7 @@ def _record(start: re.Match[str], body: str) -> Record | None:
         workdir=_text(fields, "WorkDir"),
         stdout=_text(fields, "StdOut"),
         stderr=_text(fields, "StdErr"),
-        paths_expanded="SubmitLine" in fields,  # 25.11 prints this line, and expanded paths
+        paths_expanded="SubmitLine" in fields,
         command=_text(fields, "Command"),
         has_script=fields["BatchFlag"] != "0" if "BatchFlag" in fields else None,
         dependency=_text(fields, "Dependency"),
@@ -120,11 +117,8 @@ def _identity(start: re.Match[str]) -> tuple[JobRef, IndexSet | None]:
 
 
 def _fields(text: str) -> dict[str, str]:
-    """Return the fields of a record that follow ``UserId`` and ``GroupId``.
-
-    The lines up to the command hold no text of the user. Of the lines after it, jobmon needs those of three
-    paths; other texts around them may have lines that look the same, if they contain newlines.
-    """
+    # The lines up to the command hold no text of the user. Of the lines after it, jobmon needs those of three
+    # paths; other texts around them may have lines that look the same, if they contain newlines.
     head, _, tail = text.partition("\n   Command=")
     fields: dict[str, str] = {}
     for key, value in _split(head, [*_KEY.finditer(head)]):
@@ -142,7 +136,6 @@ def _fields(text: str) -> dict[str, str]:
 
 
 def _line_at(text: str, start: int) -> str:
-    """Return the value of the line that starts at this newline; empty if there is none (-1)."""
     if start < 0:
         return ""
     return _until_line_end(text[start:].partition("=")[2])

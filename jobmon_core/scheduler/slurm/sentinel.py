@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import Sentinel, Submitted
     from jobmon_core.system.runner import Runner
 
-_TIMEOUT_S = 30.0  # the user waits
+_TIMEOUT_S = 30.0
 _NONE = ("", "(null)", "N/A")
 _SHARED = ("--partition", "--account", "--qos")
 
@@ -32,11 +32,7 @@ _TIME = ("--time=60", "--time-min=30")
 
 
 def submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
-    """Submit a sentinel to the partition, account and QOS of its job.
-
-    Raises:
-        SchedulerRejected: sbatch failed or printed no job id; the message is what it printed, if anything.
-    """
+    """Submit a sentinel to the partition, account and QOS of its job."""
     same = _options_of(runner, sentinel.after)
     answer = runner.capture(sentinel_argv(sentinel, same), _TIMEOUT_S)
     if succeeded(answer):
@@ -50,7 +46,7 @@ def submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
 
 
 def sentinel_argv(sentinel: Sentinel, same: Sequence[str]) -> list[str]:
-    """Return the command line; ``same`` are the options shared with its job. Pure.
+    """Return the command line; ``same`` are the options shared with its job.
 
     ``--export=ALL`` leaks nothing: jobmon runs this command without webhooks and ``SBATCH_*``. The shell,
     not ``--output``, opens the log, because Slurm would expand patterns in its path.
@@ -70,7 +66,6 @@ def sentinel_argv(sentinel: Sentinel, same: Sequence[str]) -> list[str]:
 
 
 def _options_of(runner: Runner, job: Submitted) -> list[str]:
-    """Return the partition, account and QOS of a job as sbatch options; empty if unknown."""
     listing = ["squeue", *(_cluster_args(job) or ["--local"]), "-h", "-t", "all", "-j", str(job.ref.job_id)]
     answer = runner.capture([*listing, "-o", "%P|%a|%q"], _TIMEOUT_S)
     rows = answer.stdout.splitlines() if succeeded(answer) else []

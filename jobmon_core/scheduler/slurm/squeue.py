@@ -12,7 +12,7 @@ from jobmon_core.scheduler.slurm import commands, values
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-_LINE = re.compile(r"^(\d+)[|_+].*", re.ASCII | re.MULTILINE)  # also of an array task or a component
+_LINE = re.compile(r"^(\d+)[|_+].*", re.ASCII | re.MULTILINE)
 _STARTED = frozenset(Phase) - {Phase.WAITING}  # in other states squeue prints an estimated start
 _ENDED = frozenset({Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED})
 
@@ -25,10 +25,7 @@ def read_queue(text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
 
 
 def defect_of(text: str) -> str:
-    """Return why this is not a complete output of squeue; empty if it is one.
-
-    Garbage and truncated output must not be read as "no such job".
-    """
+    """Return why this is not a complete output of squeue; empty if it is one."""
     if text and not text.endswith("\n"):
         return "truncated output"
     lines = text.split("\n")[:-1]
@@ -45,7 +42,6 @@ def estimates_removed(
 
 
 def _row(line: str) -> Iterator[QueueRow]:
-    """Yield the row of a line, if it is valid."""
     columns = line.split("|", commands.QUEUE_COLUMNS - 1)
     if len(columns) != commands.QUEUE_COLUMNS:
         return

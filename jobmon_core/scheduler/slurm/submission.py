@@ -1,7 +1,5 @@
 """What `jobmon check` asks of Slurm before a submission, and the short job by which it looks at a node.
 
-Slurm is asked whether ``sbatch --test-only`` accepts the submission, and for the limits of its partition.
-
 Source: ``_dump_test_only()`` and ``slurm_job_will_run()`` of Slurm 22.05 to 25.05: the answer is on stderr.
 """
 
@@ -30,9 +28,9 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.slurm.values import Version
     from jobmon_core.system.runner import Result, Runner
 
-_TIMEOUT_S = 20.0  # a user waits
-_VERSION_TIMEOUT_S = 10.0  # asks no daemon
-_OF_SBATCH = ("SBATCH_", "SLURM_CLUSTERS", "SLURM_HINT")  # the variables that sbatch reads as options
+_TIMEOUT_S = 20.0
+_VERSION_TIMEOUT_S = 10.0
+_OF_SBATCH = ("SBATCH_", "SLURM_CLUSTERS", "SLURM_HINT")
 _START = re.compile(
     r"to start at (\S+)(?: a)? using (\d+) processors on (?:nodes )?(\S+)(?: in partition (\S+))?", re.ASCII
 )
@@ -45,7 +43,7 @@ _PREFIX = re.compile(r"^(?:sbatch|allocation failure|error|fatal): ")
 def test_only(runner: Runner, arguments: Sequence[str], environment: Mapping[str, str]) -> SubmissionAnswer:
     """Return sbatch's answer; ``environment`` is the user's, whose ``SBATCH_*`` count as options."""
     configuration = environment.get("SLURM_CONF", "")
-    if configuration and not Path(configuration).exists():  # sbatch would wait a minute for it
+    if configuration and not Path(configuration).exists():
         return SubmissionAnswer(None, f"{configuration}, which $SLURM_CONF names, does not exist")
     given = {name: value for name, value in environment.items() if name.startswith(_OF_SBATCH)}
     answer = runner.capture_with(given, ["sbatch", "--test-only", *arguments], _TIMEOUT_S)
@@ -53,7 +51,7 @@ def test_only(runner: Runner, arguments: Sequence[str], environment: Mapping[str
 
 
 def read_test_only(answer: Result) -> SubmissionAnswer:
-    """Return what the answer means. Pure."""
+    """Return what the answer means."""
     if not isinstance(answer, Ran):
         return SubmissionAnswer(None, answer.error_text)
     lines = [_bare(line) for line in answer.stderr.splitlines() if line.strip()]
@@ -98,7 +96,7 @@ def partition_of(runner: Runner, names: str, cluster: str) -> Partition | None:
 
 
 def read_partition(text: str, names: str) -> Partition | None:
-    """Return the limits from the output of scontrol; of several partitions, the widest. Pure."""
+    """Return the limits from the output of scontrol; of several partitions, the widest."""
     wanted = names.split(",") if names else []
     found = [each for each in read_partitions(text) if (each.name in wanted if wanted else each.is_default)]
     if not found:
@@ -121,25 +119,17 @@ def _widest(limits: Sequence[int | None]) -> int | None:
 _SHORT_JOB_TIMEOUT_S = 30.0
 _UNKNOWN_JOB = "Invalid job id"
 _STARTING = (JobState.CONFIGURING, JobState.POWER_UP_NODE)  # its nodes boot, which may take long
-_OVER = (Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)  # it is submitted with --no-requeue
+_OVER = (Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
 
 
 def submit_short_job(runner: Runner, name: str, options: Sequence[str], script: str, log: str) -> Submitted:
-    """Submit a script whose output goes to ``log``, under a name that no other job has.
-
-    If sbatch ends without an answer, the job may exist all the same: it is cancelled by its name.
-
-    Raises:
-        SchedulerMissing: there is no sbatch.
-        SchedulerRejected: sbatch refused the job; the text is sbatch's own.
-        SchedulerUnavailable: there was no answer; the text says what became of the job.
-    """
+    """Submit a script whose output goes to ``log``, under a name that no other job has."""
     clusters = [option for option in options if option.startswith("--clusters=")]
     cancel = ["scancel", *clusters, f"--name={name}"]
     own = ["--parsable", f"--job-name={name}", f"--output={literal(log)}", "--no-requeue"]
     try:
         answer = runner.capture(["sbatch", *own, *options, script], _SHORT_JOB_TIMEOUT_S)
-    except BaseException:  # Ctrl-C while sbatch waits for an answer
+    except BaseException:
         runner.capture(cancel, _SHORT_JOB_TIMEOUT_S)
         raise
     if isinstance(answer, NotStarted):
@@ -169,7 +159,7 @@ def short_job_state(runner: Runner, job: Submitted) -> ShortJobState | None:
         if _UNKNOWN_JOB in answer.error_text:
             return ShortJobState("", "", is_over=True)
         return None
-    if not answer.stdout.strip():  # it ended so long ago that Slurm does not list it any more
+    if not answer.stdout.strip():
         return ShortJobState("", "", is_over=True)
     name, _, reason = answer.stdout.splitlines()[0].partition("|")
     state = JobState.from_slurm(name)

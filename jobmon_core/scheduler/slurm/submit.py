@@ -23,7 +23,7 @@ class SlurmSubmitter:
     def __init__(
         self, runner: Runner, finder: Callable[[], SubmissionFinder], clock: Callable[[], float] = time.time
     ) -> None:
-        """Set up without any I/O; ``finder`` creates the search, which is rarely needed."""
+        """Set up without any I/O."""
         self._runner = runner
         self._finder = finder
         self._clock = clock
@@ -34,11 +34,7 @@ class SlurmSubmitter:
         on_job: Callable[[Submitted], None],
         on_start: Callable[[], None] | None = None,
     ) -> Submission:
-        """Run sbatch with the user's arguments; see `Submitter`.
-
-        Raises:
-            SchedulerMissing: sbatch is not installed on this machine.
-        """
+        """See `Submitter`."""
         jobs: list[Submitted] = []
         lines: list[str] = []
 

@@ -14,15 +14,15 @@ from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, parse_listed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Version = tuple[int, int]  # of Slurm, e.g. (25, 11)
+Version = tuple[int, int]
 
 _DAY_S = 86_400
 _MINUTE_S = 60
 # what Slurm prints for a running job if neither the job nor its partition has a limit
 _UNLIMITED_S = 365 * _DAY_S
-_MAX_DIGITS = 18  # no number of seconds or bytes has more; conversion of a huge one would be slow
+_MAX_DIGITS = 18
 _MAX_ID_DIGITS = 10
-_MAX_ARRAY_SIZE = 4_000_001  # Slurm's upper bound; more indices would take too long to iterate
+_MAX_ARRAY_SIZE = 4_000_001
 
 _DURATION = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,9}(?:\.\d{1,9})?)", re.ASCII)
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)([KMGTPE]?)", re.ASCII)
@@ -33,14 +33,14 @@ _FACTORS = {suffix: 1024**power for power, suffix in enumerate(("", "K", "M", "G
 
 
 def number(text: str) -> int | None:
-    """Parse a plain non-negative number; ``N/A``, ``(null)`` and the like are None."""
+    """Parse a plain non-negative number."""
     if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS:
         return int(text)
     return None
 
 
 def unix_time(text: str) -> int | None:
-    """Parse a point in time in Unix seconds; ``Unknown``, ``None`` and ``N/A`` are None."""
+    """Parse a point in time in Unix seconds."""
     return number(text) or None
 
 
@@ -108,7 +108,7 @@ def version(text: str) -> Version | None:
 
 
 def listed_id(text: str) -> tuple[JobRef, IndexSet | None] | None:
-    """Parse the id of a row, and the indices of the array tasks if the row stands for several."""
+    """Parse the id of a row, and the indices that it stands for."""
     if _OVERLONG_ID.search(text):
         return None
     try:
@@ -126,9 +126,6 @@ def _last(indices: IndexSet) -> int:
 
 
 def array_part(job_id: int, task: str) -> tuple[JobRef, IndexSet | None]:
-    """Return the tasks of the array ``job_id`` that a record describes.
-
-    ``task`` is one index or an expression of several; if it is invalid, the job as a whole is returned.
-    """
+    """Return the tasks of the array ``job_id`` that a record describes."""
     part = listed_id(f"{job_id}_{task}") or listed_id(f"{job_id}_[{task}]")
     return part or (JobRef(job_id), None)

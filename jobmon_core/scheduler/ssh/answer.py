@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _STAT = re.compile(r"(\d+) \(.*\) (\S) (.*)")  # see proc(5); the name in brackets may contain anything
-_PARENT, _GROUP, _FOREGROUND, _START = 0, 1, 4, 18  # positions after the state
+_PARENT, _GROUP, _FOREGROUND, _START = 0, 1, 4, 18
 _PANE_FIELDS = 8
 _NO_LIMIT = 1 << 60  # cgroup v1 writes a number of this size for no limit
-_SEPARATOR = "\x1f"  # between the words of a command line
+_SEPARATOR = "\x1f"
 _CONTROLS = {code: None for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != _SEPARATOR}
 _KIB, _MIB = 1024, 1024 * 1024
 _DF_FIELDS = 6
-_SIZE, _USED = 1, 2  # columns of df -P
+_SIZE, _USED = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class ProcessDetails:
 
     argv: tuple[str, ...] = ()
     workdir: str = ""
-    stdout: str = ""  # the regular file that it writes to; empty if there is none
+    stdout: str = ""
     stderr: str = ""
 
 
@@ -53,10 +53,10 @@ class Answer:
     """All that one answer contains."""
 
     look: Look = field(default_factory=Look)
-    details: dict[int, ProcessDetails] = field(default_factory=dict)  # by PID
-    pids: list[int] = field(default_factory=list)  # that a search found
-    folders: dict[int, str] = field(default_factory=dict)  # absolute paths, by job number
-    heads: dict[int, bytes] = field(default_factory=dict)  # the first bytes of files, by job number
+    details: dict[int, ProcessDetails] = field(default_factory=dict)
+    pids: list[int] = field(default_factory=list)
+    folders: dict[int, str] = field(default_factory=dict)
+    heads: dict[int, bytes] = field(default_factory=dict)
     has_searched: bool = False  # the environments of processes could be read
 
 
@@ -68,7 +68,7 @@ def read_answer(text: str) -> Answer:
     lines = _lines(text)
     for line in lines:
         word, _, rest = line.partition(" ")
-        with suppress(ValueError, IndexError, KeyError):  # a line that is not as expected shows nothing
+        with suppress(ValueError, IndexError, KeyError):
             if word == "log":
                 _add_log(found.look, rest.split(" "), lines)
             elif word == "head":
@@ -94,7 +94,6 @@ def read_answer(text: str) -> Answer:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Yield the lines one by one, without control characters: only a newline ends a line of the scripts."""
     start = 0
     while start < len(text):
         end = text.find("\n", start)
@@ -104,7 +103,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _seconds(lines: Mapping[str, Sequence[str]], word: str) -> float:
-    with suppress(ValueError):  # a host without this figure
+    with suppress(ValueError):
         return float(lines.get(word, ["0"])[0])
     return 0.0
 
@@ -158,14 +157,13 @@ def _marker(found: Answer, rest: str) -> None:
 
 def _add_log(look: Look, fields: Sequence[str], lines: Iterable[str]) -> None:
     job, inode, size, modified_s, offset = fields
-    with suppress(binascii.Error):  # it was cut off: the next answer has it again
+    with suppress(binascii.Error):
         look.logs[int(job)] = SeenLog(
             SeenFile(inode, int(size), int(modified_s)), int(offset), _decoded(lines)
         )
 
 
 def _decoded(lines: Iterable[str]) -> bytes:
-    """Return the bytes up to the line ``end``; raise `binascii.Error`, a ValueError, if they are cut off."""
     return base64.b64decode("".join(takewhile(lambda line: line != "end", lines)), validate=True)
 
 
@@ -176,7 +174,6 @@ def _run(found: Answer, rest: str) -> None:
 
 def _identity(found: Answer, rest: str) -> None:
     job, role, pid, ticks, boot_id, *others = rest.split()
-    # a host may hide its namespaces, and earlier versions recorded no machine
     namespace, machine = [*others, "", ""][:2]
     process = Process(int(pid), int(ticks), boot_id, "" if namespace == "-" else namespace)
     run = replace(found.look.runs[int(job)], machine=machine)
@@ -278,7 +275,6 @@ def _number(lines: Mapping[str, Sequence[str]], *names: str) -> int | None:
 
 
 def _usage(lines: Mapping[str, Sequence[str]]) -> HostUsage:
-    """Return what is used of the host: memory of the cgroup if that has a limit, else of the host."""
     limit = _number(lines, "memory.max", "memory.limit_in_bytes")
     used = _number(lines, "memory.current", "memory.usage_in_bytes")
     is_limited = limit is not None and limit < _NO_LIMIT and used is not None
@@ -303,7 +299,6 @@ def _usage(lines: Mapping[str, Sequence[str]]) -> HostUsage:
 
 
 def _df(lines: Sequence[str], unit: int) -> tuple[int, int] | tuple[None, None]:
-    """Return size and use of the last line of ``df -P``; None if unknown or the size is 0."""
     fields = lines[-1].split(None, _DF_FIELDS - 1) if lines else []
     if len(fields) < _DF_FIELDS or not (fields[_SIZE].isdecimal() and fields[_USED].isdecimal()):
         return None, None

@@ -1,4 +1,4 @@
-"""The jobs on one host as a `Scheduler`: one look by ssh shows all of them."""
+"""The jobs on one host as a `Scheduler`."""
 
 from __future__ import annotations
 
@@ -34,16 +34,14 @@ if TYPE_CHECKING:
 
 # Each look adds the new bytes. What a look left out because it was too much, or a log that was replaced,
 # is noted in the copy by a line of its own.
-MAX_COPY_BYTES = 32 * 1024 * 1024  # then a new file is started; one older part is kept
+MAX_COPY_BYTES = 32 * 1024 * 1024
 
 _YOUNG_S = 600.0  # a job that was recorded more recently may not have its state file yet
-_MAX_REMOVED = 20  # folders that one look removes
+_MAX_REMOVED = 20
 _Entries = Mapping[int, tuple[JobFolder, HostJob]]
 
 
 class _Jobs(NamedTuple):
-    """Jobs on one host, by number."""
-
     watched: dict[int, tuple[JobFolder, HostJob]]
     # ended long ago, and nobody watches them: their folders on the host may be removed
     removable: dict[int, tuple[JobFolder, HostJob]]
@@ -55,13 +53,13 @@ class SshScheduler(WithoutAccounting):
     name = "ssh"
 
     def __init__(self, resources: BackendResources, host: str, runner: Runner | None = None) -> None:
-        """Set up without any I/O; ``host`` is the name of the host."""
+        """Set up without any I/O."""
         self._resources = resources
         self._host = host
         self._runner = runner or Runner(max_bytes=MAX_ANSWER_BYTES)
 
     def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all jobs of a home are one user's
-        """Look at all jobs on the host in one round-trip, and copy what is new in their logs."""
+        """See `Scheduler`; one round-trip for all jobs."""
         asked_s = time.time()
         try:
             records = HostRecords(self._resources.folder())
@@ -82,10 +80,6 @@ class SshScheduler(WithoutAccounting):
         return tuple(row.as_record() for row in from_answer(text, [job_id])) or NotListed()
 
     def _jobs(self, records: HostRecords, now_s: float) -> _Jobs:
-        """Return the watched jobs on this host, and those whose folder there may be removed.
-
-        Mark as dropped those that nobody watches any more.
-        """
         found = _Jobs({}, {})
         for folder, job in records.all_jobs(self._host):
             is_young = 0 <= now_s - job.registered_s < _YOUNG_S
@@ -100,10 +94,6 @@ class SshScheduler(WithoutAccounting):
         return found
 
     def _rows(self, records: HostRecords, found: _Jobs) -> list[StatusRow]:
-        """Return a row for each job that has not vanished.
-
-        Raise `_NoAnswer` if the host does not answer, or if the machine that answered has none of the jobs.
-        """
         jobs = found.watched
         open_jobs = {number: entry for number, entry in jobs.items() if entry[1].end is None}
         look = self._look(records, open_jobs, found.removable) if open_jobs else Look()
@@ -133,10 +123,6 @@ class SshScheduler(WithoutAccounting):
         records.save_boots(self._host, Boots({each: answered_s[each] for each in boots & set(answered_s)}))
 
     def _look(self, records: HostRecords, jobs: _Entries, removable: _Entries) -> Look:
-        """Look at these jobs, and copy their logs; raise `_NoAnswer` if the host does not answer.
-
-        Of the ``removable`` jobs, what jobmon made there is removed.
-        """
         try:
             host = find_host(self._resources.hosts(), self._host)
         except ValueError as error:
@@ -154,7 +140,7 @@ class SshScheduler(WithoutAccounting):
             run = look.runs.get(number)
             shows_run = run is not None and run.has_begun  # another machine may: both share a home
             if not shows_run and is_another_machine(job, run, look, time.time()):
-                continue  # that machine has a log of its own under this name
+                continue
             with suppress(OSError, StorageFailed):  # a full disk here must not hide how the job is
                 add_to_copy(folder, folder.log(job), seen)
         self._save_files(jobs, look)
@@ -165,14 +151,13 @@ class SshScheduler(WithoutAccounting):
         return look
 
     def _save_files(self, jobs: _Entries, look: Look) -> None:
-        """Keep what the folders of outputs hold, with the times of this machine's clock."""
         ahead_s = look.clock_there_s - time.time()
         for number, listing in look.files.items():
             folder, job = jobs[number]
             if is_another_machine(job, look.runs.get(number), look, time.time()):
                 continue
             files = (replace(each, modified_s=each.modified_s - ahead_s) for each in listing.files)
-            with suppress(StorageFailed):  # a full disk here must not hide how the job is
+            with suppress(StorageFailed):
                 folder.save_files(replace(listing, folder=job.target.files, files=tuple(files)))
 
 
@@ -217,7 +202,7 @@ def status_row(
         start_s=job.start_s,
         nodes=job.host,
         name=job.name,
-        workdir=job.workdir or "/",  # jobmon would query an empty one again and again
+        workdir=job.workdir or "/",
         stdout=copy,
         stderr=copy,
         command=job.command,
@@ -236,12 +221,12 @@ def status_row(
 class CopyPosition(NamedTuple):
     """How far a log has been copied."""
 
-    inode: str = ""  # of the log; empty if nothing was copied yet
-    next_byte: int = 0  # offset in the log
+    inode: str = ""
+    next_byte: int = 0
 
 
 def copy_position(folder: JobFolder, copy: Path) -> CopyPosition:
-    """Return how far a log was copied; if that cannot be read, its beginning, so that it is copied again."""
+    """Return how far a log was copied."""
     with suppress(OSError, StateUnreadable):
         state = folder.copy_state()
         if state.inode:
@@ -251,11 +236,7 @@ def copy_position(folder: JobFolder, copy: Path) -> CopyPosition:
 
 
 def add_to_copy(folder: JobFolder, copy: Path, seen: SeenLog) -> None:
-    """Append the new bytes of a log to its copy; bytes that it has already are left out.
-
-    Raises:
-        OSError, StorageFailed: the copy cannot be written.
-    """
+    """Append the new bytes of a log to its copy; bytes that it has already are left out."""
     known = copy_position(folder, copy)
     new = _new_part(known, seen)
     if new is None or (new == ("", b"") and known.inode):
@@ -277,7 +258,6 @@ def add_to_copy(folder: JobFolder, copy: Path, seen: SeenLog) -> None:
 
 
 def _new_part(known: CopyPosition, seen: SeenLog) -> tuple[str, bytes] | None:
-    """Return what is left out before the new bytes, and these; None: wait until the log is longer."""
     if known.inode != seen.file.inode or seen.file.size_bytes < known.next_byte:
         if seen.from_bytes and known.inode == seen.file.inode:
             return None  # another monitor has copied more, or the log was truncated
@@ -286,7 +266,7 @@ def _new_part(known: CopyPosition, seen: SeenLog) -> tuple[str, bytes] | None:
         return "the log was replaced here" if known.inode else "", seen.data
     if seen.from_bytes > known.next_byte:
         return f"{seen.from_bytes - known.next_byte} bytes of the log are left out here", seen.data
-    return "", seen.data[known.next_byte - seen.from_bytes :]  # another monitor may have copied some of it
+    return "", seen.data[known.next_byte - seen.from_bytes :]
 
 
 def _size(path: Path) -> int:

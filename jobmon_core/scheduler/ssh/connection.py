@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from jobmon_core.domain.node.hosts.settings import Host
     from jobmon_core.system.runner import Result
 
-TIMEOUT_S = 60.0  # of one round-trip; a connection takes up to 15 s, and a frozen host shows after 30 s
-MAX_ANSWER_BYTES = 8 << 20  # the logs in one answer take up to 6 MiB
+TIMEOUT_S = 60.0
+MAX_ANSWER_BYTES = 8 << 20
 _SSH_FAILED = 255
-_PERSIST_S = 300  # how long an idle connection is kept: ten times the usual interval between looks
+_PERSIST_S = 300
 _MAX_SOCKET_PATH = 49  # characters of the folder; the kernel takes 107 for a socket, and ssh adds 58
 _MAX_WHY = 300
 _CHANGED_KEY = "REMOTE HOST IDENTIFICATION HAS CHANGED"
@@ -33,10 +33,7 @@ _NOISE = re.compile(r"@+|\s*|@ .* @|Offending .*|  .*ssh-keygen .*|remove with:"
 
 
 def ask(runner: Runner, host: Host, script: str, environment: Mapping[str, str]) -> str | Unreachable:
-    """Run a script on a host; return what it prints, without surrounding noise.
-
-    ssh is killed after a minute.
-    """
+    """Run a script on a host; return what it prints, without surrounding noise."""
     nonce = os.urandom(8).hex()
     result = runner.feed(command(host, control_folder(environment)), framed(script, nonce), TIMEOUT_S)
     return answer(result, nonce, host)
@@ -47,7 +44,6 @@ def command(host: Host, sockets: Path | None) -> tuple[str, ...]:
     options = (
         *("BatchMode=yes", "ConnectTimeout=15", "LogLevel=ERROR", "RequestTTY=no", "RemoteCommand=none"),
         *("ForwardAgent=no", "ForwardX11=no", "ClearAllForwardings=yes"),
-        # they count for the master only, and the first call becomes the master
         *("ServerAliveInterval=10", "ServerAliveCountMax=3"),
         *(
             (f"ControlPath={sockets}/%C", "ControlMaster=auto", f"ControlPersist={_PERSIST_S}")
@@ -71,7 +67,7 @@ def control_folder(environment: Mapping[str, str]) -> Path | None:
             path.mkdir(0o700, exist_ok=True)
             status = path.lstat()
         except OSError:
-            continue  # the next one, or a connection for each round-trip
+            continue
         is_private = status.st_uid == os.geteuid() and not stat.S_IMODE(status.st_mode) & 0o077
         if stat.S_ISDIR(status.st_mode) and is_private:
             return path
@@ -119,7 +115,6 @@ def _missing(result: NotStarted) -> str:
 
 
 def _why(stderr: str) -> str:
-    """Return the error of ssh in one line, without the frame of its warning about a changed key."""
     lines = [line.strip() for line in stderr.splitlines() if not _NOISE.fullmatch(line)]
     if _CHANGED_KEY in stderr:
         last = ""

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.ssh.answer import Answer
 
 _HOME = "~"
-_LEVELS, _LEVELS_OF_HOME = 7, 3  # the home directory holds more than the files of the job
-_MAX_LISTED = 5_000  # the latest files below a folder
-_MAX_READ = 16  # files whose ends one question reads
+_LEVELS, _LEVELS_OF_HOME = 7, 3
+_MAX_LISTED = 5_000
+_MAX_READ = 16
 _END_BYTES = 128 * 1024
 
 
@@ -38,7 +38,7 @@ class HostFolders:
 
     resources: BackendResources
     host: str
-    number: int  # of the job
+    number: int
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class HostFolders:
 
     def ends_of(self, paths: Sequence[str]) -> dict[str, FileEnds]:
         """See `MachineFolders`; of many files, only the first are read."""
-        read = dict(enumerate(paths[:_MAX_READ], self.number + 1))  # a number of its own for each
+        read = dict(enumerate(paths[:_MAX_READ], self.number + 1))
         answer = self.ask(*(script.ends_line(key, path, _END_BYTES) for key, path in read.items()))
         logs, heads = answer.look.logs, answer.heads
         return {
@@ -71,11 +71,7 @@ class HostFolders:
         }
 
     def ask(self, *lines: str) -> Answer:
-        """Have the machine of the job run lines of a script; return its answer.
-
-        Raises:
-            JobmonError: it does not answer, another machine does, or the job cannot be read.
-        """
+        """Have the machine of the job run lines of a script; return its answer."""
         jobs = HostJobs(self.resources, self.host)
         job = self._job(jobs)
         run_line = script.run_line(self.number, job.run_id, prevent_start=False)
@@ -96,10 +92,7 @@ class HostFolders:
 def processes_left(
     resources: BackendResources, host: str, number: int, lineage: str
 ) -> ProcessesLeft | Unreachable:
-    """Ask a host for the processes of a lineage, of which the job with this number is an attempt.
-
-    A child may outlive the wrapper of its command.
-    """
+    """Ask a host for the processes of a lineage."""
     try:
         answer = HostFolders(resources, host, number).ask(script.lineage_line(lineage))
         destination = HostJobs(resources, host).host.destination

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.ssh.answer import Answer
     from jobmon_core.scheduler.ssh.records import JobFolder
 
-_OPTION = re.compile(r"-[^-c]+")  # of a shell; after -c follows what it runs
+_OPTION = re.compile(r"-[^-c]+")
 _SHELLS = ("bash", "zsh", "fish", "sh", "dash", "ash", "ksh", "tcsh", "csh")
 NO_WITNESS = (
     "the process is gone from the host, and nothing shows how it ended: no exit status of tmux, no marker"
@@ -45,17 +45,15 @@ NO_EXIT_CODE = (
 
 
 class _Found(NamedTuple):
-    """The process that a job is followed by."""
-
     pid: int = 0
-    pane_id: str = ""  # if it is the process of this pane, so that tmux shows its exit status
+    pane_id: str = ""
 
 
 class HostJobs:
     """The jobs on one host, see `RemoteJobs`."""
 
     def __init__(self, resources: BackendResources, host: str, runner: Runner | None = None) -> None:
-        """Set up without any I/O; ``host`` is the name of the host."""
+        """Set up without any I/O."""
         self._resources = resources
         self._host = host
         self._runner = runner or Runner(max_bytes=MAX_ANSWER_BYTES)
@@ -97,7 +95,6 @@ class HostJobs:
         return ask_host(self._runner, self.host, script.examine(lines))
 
     def _known(self, job: HostJob) -> JobFolder | None:
-        """Return the folder of the same job, if it is recorded already."""
         for folder, known in self.records.jobs(self._host):
             is_same = known.process == job.process if job.process else known.target == job.target
             if is_same and known.end is None and not known.run_id:
@@ -134,11 +131,7 @@ class HostJobs:
 
 
 def ask_host(runner: Runner, host: Host, text: str) -> Answer:
-    """Run a script on a host and read its answer.
-
-    Raises:
-        SchedulerUnavailable: the host does not answer.
-    """
+    """Run a script on a host and read its answer."""
     reply = ask(runner, host, text, os.environ)
     if isinstance(reply, Unreachable):
         raise SchedulerUnavailable(f"{host.name} does not answer: {reply.why}")
@@ -179,12 +172,6 @@ def _examine_lines(target: Target) -> tuple[str, ...]:
 
 
 def _find(target: Target, answer: Answer, host: str) -> _Found:
-    """Return the process to follow; a `_Found` without a PID if only a marker is awaited.
-
-    Raises:
-        UnknownJob: there is none, none that can be followed, or several that match; the message
-            says what to do.
-    """
     if target.tmux:
         return _of_tmux(target, answer, host)
     if target.pid:
@@ -210,7 +197,6 @@ def _running(pid: int, answer: Answer, host: str) -> int:
 
 
 def _of_tmux(target: Target, answer: Answer, host: str) -> _Found:
-    """Return what runs in a session of tmux: its process, or what a shell in it runs in the foreground."""
     panes = [pane for pane in answer.look.panes if target.is_pane(pane.session, pane.window, pane.index)]
     if not panes:
         known = ", ".join(dict.fromkeys(pane.session for pane in answer.look.panes))
@@ -240,7 +226,6 @@ def _of_pane(pane: Pane, answer: Answer) -> _Found | None:
 
 
 def _is_idle_shell(details: ProcessDetails | None) -> bool:
-    """Whether a process is a shell that the user types into, not one that runs a script."""
     if details is None or not details.argv:
         return False
     program, *arguments = details.argv
@@ -249,7 +234,6 @@ def _is_idle_shell(details: ProcessDetails | None) -> bool:
 
 
 def _writer(log: str, answer: Answer, host: str) -> int:
-    """Return the process that writes a log: of several, the oldest."""
     if not (found := _roots(answer)):
         raise UnknownJob(
             f"no process of yours on {host} writes to {log}; name what runs (pid:, process: or tmux:) or a "
@@ -259,7 +243,6 @@ def _writer(log: str, answer: Answer, host: str) -> int:
 
 
 def _only(text: str, answer: Answer, host: str) -> int:
-    """Return the process with a text in its command line."""
     found = _roots(answer)
     if not found:
         raise UnknownJob(
@@ -274,7 +257,6 @@ def _only(text: str, answer: Answer, host: str) -> int:
 
 
 def _roots(answer: Answer) -> list[int]:
-    """Return the processes that were found, without those whose parent was found, too; the oldest first."""
     seen = {pid: answer.look.processes.get(pid) for pid in answer.pids}
     roots = ((each.start_ticks, pid) for pid, each in seen.items() if each and each.parent not in seen)
     return [pid for _, pid in sorted(roots)]

@@ -40,7 +40,7 @@ def manual_commands(resources: BackendResources, _host: str, number: int, _name:
 def _destination(resources: BackendResources, host: str) -> str:
     try:
         return find_host(resources.hosts(), host).destination
-    except (ConfigInvalid, ValueError):  # a broken configuration must not hide the commands
+    except (ConfigInvalid, ValueError):
         return host
 
 

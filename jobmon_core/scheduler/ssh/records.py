@@ -38,7 +38,7 @@ _OWN = ("job.json", "copy.json", "starter.json", "files.json")
 
 @dataclass(frozen=True, slots=True)
 class Boots:
-    """The boot ids of the machines that answered under the name of a host, and when each last did."""
+    """When each machine last answered under the name of a host, by boot id."""
 
     answered_s: dict[str, float] = field(default_factory=dict)
 
@@ -110,11 +110,7 @@ class HostRecords:
     folder: Path
 
     def create(self, job: HostJob) -> JobFolder:
-        """Record a new job under the next free number.
-
-        Raises:
-            OSError, StorageFailed: it cannot be recorded.
-        """
+        """Record a new job under the next free number."""
         folder = JobFolder(reserve_id(self.folder, lambda path: path.mkdir(PRIVATE_FOLDER)))
         folder.save(job)
         return folder
@@ -131,7 +127,7 @@ class HostRecords:
         """Yield all jobs of a host, oldest first; skip damaged records."""
         numbers = sorted(int(entry.name) for entry in self.folder.iterdir() if entry.name.isdecimal())
         for number in numbers:
-            with suppress(OSError, StateUnreadable):  # its registration was cut off, or it is damaged
+            with suppress(OSError, StateUnreadable):
                 folder = self.of(number)
                 job = folder.load()
                 if job.host == host:
@@ -158,7 +154,7 @@ class HostRecords:
 
     def boots(self, host: str) -> Boots:
         """Return which machines answered under the name of a host."""
-        with suppress(FileNotFoundError, StateUnreadable):  # then the time of registration counts
+        with suppress(FileNotFoundError, StateUnreadable):
             return read_record(Boots, self._of_host(host, "boots.json"))
         return Boots()
 
@@ -167,7 +163,7 @@ class HostRecords:
         return read_record(HostUsage, self._of_host(host, "usage.json"))
 
 
-_MAX_NAME = 60  # characters of a command line
+_MAX_NAME = 60
 
 
 def latest_sample(resources: BackendResources, host: str, number: int) -> Sample | None:
@@ -183,7 +179,7 @@ def latest_sample(resources: BackendResources, host: str, number: int) -> Sample
 
 
 def latest_files(resources: BackendResources, number: int) -> tuple[Listing, ...]:
-    """Return what the folder of a job's outputs held at the latest look; nothing if no look showed one."""
+    """Return the outputs of a job at the latest look."""
     try:
         return (HostRecords(resources.folder()).of(number).files(),)
     except (OSError, StateUnreadable):
@@ -191,7 +187,7 @@ def latest_files(resources: BackendResources, number: int) -> tuple[Listing, ...
 
 
 def latest_markers(resources: BackendResources, number: int) -> dict[str, bool]:
-    """Return whether the marker of a job was there at the latest look; nothing if the user named none."""
+    """Return whether the marker of a job was there at the latest look."""
     try:
         job = HostRecords(resources.folder()).of(number).load()
     except (OSError, StateUnreadable):
@@ -202,7 +198,7 @@ def latest_markers(resources: BackendResources, number: int) -> dict[str, bool]:
 
 
 def sample_of(usage: HostUsage, job: HostJob) -> Sample:
-    """Return the figures of the host of a job, without GPUs: which of them the job uses is not known."""
+    """Return the figures of the host of a job, without GPUs."""
     host = job.host
     available = None
     if usage.memory_used is not None and usage.memory_limit is not None:
@@ -228,7 +224,6 @@ def sample_of(usage: HostUsage, job: HostJob) -> Sample:
 
 
 def _memory(usage: HostUsage) -> Memory | None:
-    """Return the memory of the cgroup, if that has a limit: beyond it, the kernel kills a process."""
     if not usage.is_limited or usage.memory_used is None:
         return None
     return Memory(usage.memory_used, usage.memory_limit, source="cgroup of the host")

@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.node.hosts.model import Process
 
-MAX_LOG_BYTES = 512 * 1024  # of one log in one answer
-MAX_LOGS_BYTES = 4 * 1024 * 1024  # of all logs together
+MAX_LOG_BYTES = 512 * 1024
+MAX_LOGS_BYTES = 4 * 1024 * 1024
 MAX_FILES, LATEST_FILES = 20_000, 20  # how many files of a folder are counted, and listed, at most
 RUNS = "$HOME/.local/state/jobmon"  # the folder there of the commands that jobmon starts
-# what is in the folder of one of them, beside the folder `taken`
 RUN_FILES = ("env", "exit", "exit.new", "output.log", "pid", "pid.new", "unstarted", "run.sh")
 
 _PRELUDE = """\
@@ -171,43 +170,37 @@ def path(text: str) -> str:
 
 
 def look(lines: Iterable[str], data: str) -> str:
-    """Return the script of a look at jobs: the ``lines`` that the functions below make.
-
-    ``data`` is the folder whose free space matters.
-    """
+    """Return the script of a look at jobs; ``data`` is the folder whose free space matters."""
     return "\n".join((_PRELUDE, _LOOK, "host", "panes", *lines, f"usage {path(data or '~')}"))
 
 
 def examine(lines: Iterable[str]) -> str:
-    """Return the script that finds out about processes: the ``lines`` that the functions below make."""
+    """Return the script that finds out about processes."""
     return "\n".join((_PRELUDE, _LOOK, _EXAMINE, "host", *lines))
 
 
 def process_line(process: Process) -> str:
-    """Return the line that checks whether a process exists."""
+    """Check whether a process exists."""
     return f"process {process.pid}"
 
 
 def marker_line(job: int, file: str) -> str:
-    """Return the line that looks for a marker."""
+    """Look for a marker."""
     return f"marker {job} {path(file)}"
 
 
 def log_line(job: int, file: str, inode: str, offset: int, max_bytes: int) -> str:
-    """Return the line that reads a log from ``offset``, or its last ``max_bytes`` if it has more."""
+    """Read a log from ``offset``, or its last ``max_bytes`` if it has more."""
     return f"log {job} {path(file)} {shlex.quote(inode or '-')} {offset} {max_bytes}"
 
 
 def files_line(job: int, folder: str) -> str:
-    """Return the line that counts the files in a folder, and lists the latest ones."""
+    """Count the files in a folder, and list the latest ones."""
     return f"files {job} {path(folder)} {MAX_FILES} {LATEST_FILES}"
 
 
 def saved_files_line(job: int, folder: str, levels: int, latest: int) -> str:
-    """Return the line that prints a folder's absolute path, and lists the latest files down to ``levels``.
-
-    Only files of the user and of root are listed: others must not be loaded.
-    """
+    """Print a folder's absolute path, and list the latest files of the user and of root."""
     there = path(folder)
     owners = r'\( -user "$(id -u)" -o -user 0 \)'
     return (
@@ -217,12 +210,12 @@ def saved_files_line(job: int, folder: str, levels: int, latest: int) -> str:
 
 
 def ends_line(job: int, file: str, max_bytes: int) -> str:
-    """Return the line that reads the start and the end of a file."""
+    """Read the start and the end of a file."""
     return f"ends {job} {path(file)} {max_bytes}"
 
 
 def run_line(job: int, run_id: str, *, prevent_start: bool) -> str:
-    """Return the line that looks at a command that jobmon starts.
+    """Look at a command that jobmon starts.
 
     With ``prevent_start``, a command that has not started yet can no longer start.
     """
@@ -230,30 +223,30 @@ def run_line(job: int, run_id: str, *, prevent_start: bool) -> str:
 
 
 def remove_line(job: int, run_id: str) -> str:
-    """Return the line that removes what jobmon made there for a command."""
+    """Remove what jobmon made there for a command."""
     return f"remove {job} {shlex.quote(run_id)}"
 
 
 def running_line(text: str) -> str:
-    """Return the line that finds the user's processes with a text in their command line, with details."""
+    """Find the user's processes with a text in their command line."""
     pattern = re.sub(r"[][\\.*^$()+{}|?]", r"\\\g<0>", text)  # pgrep takes a POSIX regex
     return f"running {shlex.quote(pattern)}"
 
 
 def details_line(pid: int) -> str:
-    """Return the line that prints what is known of a process."""
+    """Print what is known of a process."""
     return f"details {pid}"
 
 
 def writers_line(file: str) -> str:
-    """Return the line that finds the processes that write to a file, with their details."""
+    """Find the processes that write to a file."""
     return (
         f'writers {path(file)} | while read -r word pid; do printf "found %s\\n" "$pid"; details "$pid"; done'
     )
 
 
 def lineage_line(lineage: str) -> str:
-    """Return the line that finds the processes of a lineage; ``searched`` shows that it could."""
+    """Find the processes of a lineage; ``searched`` shows that it could."""
     return f"lineage {shlex.quote(lineage)}"
 
 

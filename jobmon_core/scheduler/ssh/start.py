@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.ssh.records import JobFolder
 
 _NO_VARIABLES: Mapping[str, str] = {}
-_PAUSES_S = (0.0, 2.0, 8.0)  # before each attempt to start
-_RUNS = ".local/state/jobmon"  # `script.RUNS`, relative to the home directory
+_PAUSES_S = (0.0, 2.0, 8.0)
+_RUNS = ".local/state/jobmon"
 
 _WRAPPER = """\
 #!/bin/sh
@@ -113,22 +113,14 @@ class CommandStarter:
         runner: Runner | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Set up without any I/O; ``host`` is the name of the host, ``pause`` sleeps."""
+        """Set up without any I/O."""
         self._jobs = HostJobs(resources, host, runner)
         self._host = host
         self._runner = runner or Runner(max_bytes=MAX_ANSWER_BYTES)
         self._pause = pause
 
     def record(self, command: Sequence[str], name: str, workdir: str, output_dir: str = "") -> RemoteJob:
-        """Record a command before it is started.
-
-        Both folders are on the host: ``workdir`` (empty: the home directory), and ``output_dir``, whose files
-        are counted as its outputs (empty: none).
-
-        Raises:
-            JobmonError: the name of the host is invalid.
-            StorageFailed: it cannot be recorded.
-        """
+        """Record a command before it is started."""
         host = self._jobs.host
         now_s = time.time()
         run_id = f"{int(now_s):x}{os.urandom(3).hex()}"
@@ -151,10 +143,7 @@ class CommandStarter:
     def start(
         self, number: int, command: Sequence[str], workdir: str, variables: Mapping[str, str] = _NO_VARIABLES
     ) -> str:
-        """Start a recorded command; return why it is not known whether it started, empty if it did.
-
-        ``variables`` are added to the environment of the login there.
-        """
+        """Start a recorded command; return why it is not known whether it started, empty if it did."""
         folder = self._jobs.records.of(number)
         job = folder.load()
         text = script.examine((_start_text(job.run_id, command, workdir, variables), _run_line(folder, job)))
@@ -168,7 +157,7 @@ class CommandStarter:
                 continue
             if _has_started(look.runs.get(number)):
                 known, _ = apply_look(number, job, look, time.time())
-                with suppress(StorageFailed):  # else the next look records it
+                with suppress(StorageFailed):
                     # without an end: the look that records it also copies the log
                     folder.save(replace(known, end=None))
                 return ""

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.system.runner import Result, Runner
 
-_TIMEOUT_S = 30.0  # of each query; the user waits
+_TIMEOUT_S = 30.0
 _UNKNOWN_JOB = "Invalid job id specified"
-_MOST_DEPENDENCIES = 4  # that are looked up
+_MOST_DEPENDENCIES = 4
 
 
 def ask_pending(runner: Runner, ref: JobRef, cluster: str) -> PendingFacts | NotListed | Unreachable:
@@ -75,8 +75,6 @@ def _jobs_of(answer: Result, fields: Sequence[str]) -> tuple[PendingJob, ...] | 
 
 
 class _Site:
-    """Makes the queries that the category of a reason needs, and collects the errors of those that fail."""
-
     def __init__(self, runner: Runner, cluster: str, fields: Sequence[str]) -> None:
         self._runner, self._cluster, self._fields = runner, cluster, fields
         self._unavailable: list[str] = []
@@ -91,7 +89,6 @@ class _Site:
         return replace(facts, unavailable=tuple(self._unavailable))
 
     def _output(self, argv: Sequence[str]) -> str:
-        """Return the output of a query; empty if it failed, which is noted."""
         answer = self._runner.capture(argv, _TIMEOUT_S)
         if isinstance(answer, Ran) and answer.exit_code == 0:
             return answer.stdout
@@ -135,7 +132,6 @@ class _Site:
         return replace(facts, dependencies=looked_up + found[_MOST_DEPENDENCIES:])
 
     def _with_state(self, dependency: Dependency) -> Dependency:
-        """Return a dependency with the name and the state of its job, by the queue or by accounting."""
         if not dependency.job:
             return dependency
         answer = self._runner.capture(commands.job(dependency.job, self._cluster, self._fields), _TIMEOUT_S)

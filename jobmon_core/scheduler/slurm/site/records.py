@@ -38,7 +38,7 @@ _WHY = re.compile(r" Reason=(.*?)(?= \[[^\[\]]*@[^\[\]]*\]| Comment=| Extra=|\s*
 _LIMIT = re.compile(r"(?<!\S)((?:Grp|Max|Min)\w+)=(\S+)")
 _AMOUNT = re.compile(r"(?:([\w/:.-]+)=)?(\d+(?:\.\d+)?)(?:\((\d+(?:\.\d+)?)\))?", re.ASCII)
 _BRACES = re.compile(r"(\S+)=\{([^{}]*)\}")
-_ACCOUNT_LIMITS = "Account Limits="  # the limits of the QOS itself come before this
+_ACCOUNT_LIMITS = "Account Limits="
 # ``gpu:a100:4(S:0-1)``, ``gres/gpu:2``, ``gpu:(null):0(IDX:N/A)``
 _GPUS = re.compile(r"(?<![A-Za-z_])gpu(?::(\(null\)|[A-Za-z_][\w.-]*))?:(\d{1,6})(?![\w.])", re.ASCII)
 _NONE = ("", "(null)", "N/A", "n/a", "NONE", "None")
@@ -51,7 +51,7 @@ def read_partitions(text: str) -> tuple[Partition, ...]:
 
 def _partition(record: str) -> Partition:
     nodes = values.number(value(record, "TotalNodes"))
-    limit = values.number(value(record, "MaxMemPerNode"))  # megabytes
+    limit = values.number(value(record, "MaxMemPerNode"))
     memory = values.size_bytes(values.tres(value(record, "TRES")).get("mem", ""))
     return Partition(
         name=value(record, "PartitionName"),
@@ -74,7 +74,6 @@ def read_nodes(text: str) -> tuple[Node, ...]:
 
 def _node(record: str) -> Node:
     why = _WHY.search(record)
-    # Slurm before 22.05 has no CPUEfctv
     usable_cpus = value(record, "CPUEfctv") or value(record, "CPUTot")
     return Node(
         name=value(record, "NodeName"),
@@ -139,7 +138,6 @@ def read_limits(text: str, user: str, uid: int | None, account: str) -> tuple[Li
 
 
 def _of_qos(owner: str, line: str, mine: set[str]) -> Iterator[Limit]:
-    """Yield the limits of a QOS; of those per user or account, only those of ``mine``."""
     head = line.partition(_ACCOUNT_LIMITS)[0]
     yield from _limits(owner, head)
     for name, body in _BRACES.findall(line):
@@ -156,7 +154,7 @@ def _limits(owner: str, text: str) -> Iterator[Limit]:
 
 
 def gpus_of(text: str) -> dict[str, int]:
-    """Return the number of GPUs by type; those without a type are under the empty text."""
+    """Return the number of GPUs by type."""
     found: dict[str, int] = {}
     for kind, number in _GPUS.findall(text):
         name = "" if kind == "(null)" else kind
@@ -195,10 +193,7 @@ _WHOLE_NODES = {"Exclusive": ("NODE", "TOPO"), "OverSubscribe": ("NO", "TOPO")}
 
 
 def read_jobs(text: str, names: Sequence[str]) -> tuple[PendingJob, ...]:
-    """Parse all rows, whose columns are ``names``.
-
-    A job's name is cut at a newline, and the rest is skipped like any invalid row.
-    """
+    """Parse all rows, whose columns are ``names``."""
     rows = (line.split(SEP) for line in text.split("\n"))
     return tuple(job for row in rows if len(row) >= len(names) for job in _job(row, names))
 
@@ -243,7 +238,7 @@ def _request(fields: dict[str, str]) -> Request:
     tres = values.tres(fields["tres-alloc"])
     nodes = values.number(fields["NumNodes"]) or values.number(tres.get("node", "")) or 1
     gpus = {name.partition(":")[2]: number for name in tres if (number := _gpus(name, tres[name]))}
-    if not gpus:  # accounting does not count GPUs
+    if not gpus:
         gpus = {kind: number * nodes for kind, number in gpus_of(fields["tres-per-node"]).items()}
     return Request(
         nodes=nodes,
@@ -269,7 +264,7 @@ def _given(fields: dict[str, str], name: str) -> str:
 
 
 def place_of(job: PendingJob, text: str) -> QueuePlace | None:
-    """Return the place of ``job`` by the answer to `commands.waiting`; None if its priority is not known.
+    """Return the place of a job by the answer to `commands.waiting`.
 
     The pending tasks of an array are one row, and count as one job. Jobs that cannot start yet, e.g. held
     ones, are not counted.

@@ -19,16 +19,13 @@ if TYPE_CHECKING:
 
     from jobmon_core.system.runner import Runner
 
-_TIMEOUT_S = 5.0  # the user waits
+_TIMEOUT_S = 5.0
 _FIELDS = "JobID,TRESUsageInTot"
-_EXTERN_STEP = "extern"  # of what is started beside the job, e.g. a login by ssh
+_EXTERN_STEP = "extern"
 
 
 def ask_step_usage(runner: Runner, raw_job_ids: Sequence[int]) -> dict[int, StepUsage]:
-    """Return what the steps of running jobs of the default cluster use, by raw job id; one query for all.
-
-    Jobs about which Slurm says nothing are left out. sstat knows no option for another cluster.
-    """
+    """Return what the steps of running jobs of the default cluster use, by raw job id; one query for all."""
     listed = ",".join(map(str, raw_job_ids))
     answer = runner.capture(["sstat", "-a", "-n", "-P", "-j", listed, "-o", _FIELDS], _TIMEOUT_S)
     # the exit code is 0 even if the controller is down; an unknown job does not affect the others
@@ -38,7 +35,7 @@ def ask_step_usage(runner: Runner, raw_job_ids: Sequence[int]) -> dict[int, Step
 
 
 def read_step_usage(text: str) -> dict[int, StepUsage]:
-    """Parse the output of sstat, a line for each step, and add up the steps of each job. Never raises."""
+    """Parse the output of sstat, and add up the steps of each job."""
     found: dict[int, StepUsage] = {}
     for line in text.splitlines():
         step_id, _, usage = line.partition("|")
