@@ -7,9 +7,9 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, assert_never
+from typing import TYPE_CHECKING, assert_never
 
-from jobmon_core.domain.errors import JobmonError, StateUnreadable, StorageFailed
+from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, StateUnreadable, StorageFailed
 from jobmon_core.domain.node.hosts.judge import Gone, Status, apply_look, is_another_machine, may_be_removed
 from jobmon_core.domain.node.hosts.model import HostJob, JobEnd, Look
 from jobmon_core.domain.node.hosts.settings import find_host
@@ -19,7 +19,7 @@ from jobmon_core.scheduler.records import StatusRow, WithoutAccounting, from_ans
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import read_answer
 from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES, ask
-from jobmon_core.scheduler.ssh.records import Boots, CopyState, HostRecords, JobFolder
+from jobmon_core.scheduler.ssh.records import CopyState, HostRecords, JobFolder
 from jobmon_core.system.files import open_private
 from jobmon_core.system.runner import Runner
 
@@ -41,12 +41,6 @@ _MAX_REMOVED = 20
 _Entries = Mapping[int, tuple[JobFolder, HostJob]]
 
 
-class _Jobs(NamedTuple):
-    watched: dict[int, tuple[JobFolder, HostJob]]
-    # ended long ago, and nobody watches them: their folders on the host may be removed
-    removable: dict[int, tuple[JobFolder, HostJob]]
-
-
 class SshScheduler(WithoutAccounting):
     """Shows the jobs on one host."""
 
@@ -63,9 +57,9 @@ class SshScheduler(WithoutAccounting):
         asked_s = time.time()
         try:
             records = HostRecords(self._resources.folder())
-            text = to_answer(self._rows(records, self._jobs(records, asked_s)))
+            text = to_answer(self._rows(records, *self._jobs(records, asked_s)))
             records.save_rows(self._host, text)
-        except _NoAnswer as error:
+        except SchedulerUnavailable as error:
             return Unreachable(str(error))
         except (OSError, JobmonError) as error:
             return Unreachable(f"the records of the jobs on {self._host} cannot be used: {error}")
@@ -79,24 +73,25 @@ class SshScheduler(WithoutAccounting):
             return Unreachable(f"{self._host} has not answered yet: {error.strerror}")
         return tuple(row.as_record() for row in from_answer(text, [job_id])) or NotListed()
 
-    def _jobs(self, records: HostRecords, now_s: float) -> _Jobs:
-        found = _Jobs({}, {})
+    def _jobs(self, records: HostRecords, now_s: float) -> tuple[_Entries, _Entries]:
+        """Return the jobs to look at, and those whose folders on the host may be removed."""
+        watched: dict[int, tuple[JobFolder, HostJob]] = {}
+        removable: dict[int, tuple[JobFolder, HostJob]] = {}
         for folder, job in records.all_jobs(self._host):
             is_young = 0 <= now_s - job.registered_s < _YOUNG_S
-            if may_be_removed(job, now_s) and len(found.removable) < _MAX_REMOVED:
-                found.removable[folder.number] = folder, job
+            if may_be_removed(job, now_s) and len(removable) < _MAX_REMOVED:
+                removable[folder.number] = folder, job
             elif job.is_dropped:
                 continue
             elif is_young or self._resources.is_known(JobRef(folder.number)):
-                found.watched[folder.number] = folder, job
+                watched[folder.number] = folder, job
             else:
                 folder.save(replace(job, is_dropped=True))
-        return found
+        return watched, removable
 
-    def _rows(self, records: HostRecords, found: _Jobs) -> list[StatusRow]:
-        jobs = found.watched
+    def _rows(self, records: HostRecords, jobs: _Entries, removable: _Entries) -> list[StatusRow]:
         open_jobs = {number: entry for number, entry in jobs.items() if entry[1].end is None}
-        look = self._look(records, open_jobs, found.removable) if open_jobs else Look()
+        look = self._look(records, open_jobs, removable) if open_jobs else Look()
         now_s = time.time()
         rows: list[StatusRow] = []
         followed, elsewhere = [], []
@@ -111,7 +106,7 @@ class SshScheduler(WithoutAccounting):
             if isinstance(finding, Status) and finding.is_elsewhere:
                 elsewhere.append(finding)
         if rows and len(elsewhere) == len(rows):
-            raise _NoAnswer(elsewhere[0].reason)
+            raise SchedulerUnavailable(elsewhere[0].reason)
         if look.boot_id:
             self._save_boots(records, followed, {**look.answered_s, look.boot_id: now_s})
         return rows
@@ -120,21 +115,21 @@ class SshScheduler(WithoutAccounting):
         self, records: HostRecords, followed: list[HostJob], answered_s: dict[str, float]
     ) -> None:
         boots = {job.process.boot_id if job.process else job.boot_id for job in followed}
-        records.save_boots(self._host, Boots({each: answered_s[each] for each in boots & set(answered_s)}))
+        records.save_boots(self._host, {each: answered_s[each] for each in boots & set(answered_s)})
 
     def _look(self, records: HostRecords, jobs: _Entries, removable: _Entries) -> Look:
         try:
             host = find_host(self._resources.hosts(), self._host)
         except ValueError as error:
-            raise _NoAnswer(str(error)) from error
+            raise SchedulerUnavailable(str(error)) from error
         removals = (script.remove_line(number, job.run_id) for number, (_, job) in removable.items())
         lines = (*look_lines(jobs), *removals)
         text = ask(self._runner, host, script.look(lines, host.data), os.environ)
         if isinstance(text, Unreachable):
-            raise _NoAnswer(text.why)
-        look = replace(read_answer(text).look, answered_s=records.boots(self._host).answered_s)
+            raise SchedulerUnavailable(text.why)
+        look = replace(read_answer(text).look, answered_s=records.boots(self._host))
         if not look.boot_id:
-            raise _NoAnswer(f"{self._host} shows no boot id: jobmon needs /proc of Linux there")
+            raise SchedulerUnavailable(f"{self._host} shows no boot id: jobmon needs /proc of Linux there")
         for number, seen in look.logs.items():
             folder, job = jobs[number]
             run = look.runs.get(number)
@@ -161,10 +156,6 @@ class SshScheduler(WithoutAccounting):
                 folder.save_files(replace(listing, folder=job.target.files, files=tuple(files)))
 
 
-class _NoAnswer(Exception):
-    """The host gave no complete answer; the message says why."""
-
-
 def look_lines(jobs: _Entries) -> Iterator[str]:
     """Yield the lines of the script that look at these jobs.
 
@@ -183,17 +174,15 @@ def look_lines(jobs: _Entries) -> Iterator[str]:
     logs = [(number, *entry) for number, entry in jobs.items() if entry[1].target.log]
     max_bytes = min(script.MAX_LOG_BYTES, script.MAX_LOGS_BYTES // max(1, len(logs)))
     for number, folder, job in logs:
-        known = copy_position(folder, folder.log(job))
-        yield script.log_line(number, job.target.log, known.inode, known.next_byte, max_bytes)
+        inode, next_byte = copy_position(folder, folder.log(job))
+        yield script.log_line(number, job.target.log, inode, next_byte, max_bytes)
 
 
 def status_row(
     number: int, folder: JobFolder, job: HostJob, finding: Status | JobEnd | Gone
 ) -> StatusRow | None:
     """Return the row of a job; None if it is gone and nothing shows how it ended."""
-    copy = ""
-    if job.target.log:
-        copy = str(folder.log(job))
+    copy = folder.copy_of_log(job)
     row = StatusRow(
         job_id=number,
         state="",
@@ -218,28 +207,20 @@ def status_row(
             assert_never(finding)
 
 
-class CopyPosition(NamedTuple):
-    """How far a log has been copied."""
-
-    inode: str = ""
-    next_byte: int = 0
-
-
-def copy_position(folder: JobFolder, copy: Path) -> CopyPosition:
-    """Return how far a log was copied."""
+def copy_position(folder: JobFolder, copy: Path) -> tuple[str, int]:
+    """Return the inode of a log, and its next byte to copy; if nothing is known, it is copied again."""
     with suppress(OSError, StateUnreadable):
         state = folder.copy_state()
         if state.inode:
-            return CopyPosition(state.inode, state.base + _size(copy))
-        return CopyPosition()
-    return CopyPosition()
+            return state.inode, state.base + _size(copy)
+    return "", 0
 
 
 def add_to_copy(folder: JobFolder, copy: Path, seen: SeenLog) -> None:
     """Append the new bytes of a log to its copy; bytes that it has already are left out."""
-    known = copy_position(folder, copy)
-    new = _new_part(known, seen)
-    if new is None or (new == ("", b"") and known.inode):
+    inode, next_byte = copy_position(folder, copy)
+    new = _new_part(inode, next_byte, seen)
+    if new is None or (new == ("", b"") and inode):
         return
     note, data = new
     if _size(copy) > MAX_COPY_BYTES:
@@ -257,16 +238,16 @@ def add_to_copy(folder: JobFolder, copy: Path, seen: SeenLog) -> None:
     folder.save_copy_state(state)
 
 
-def _new_part(known: CopyPosition, seen: SeenLog) -> tuple[str, bytes] | None:
-    if known.inode != seen.file.inode or seen.file.size_bytes < known.next_byte:
-        if seen.from_bytes and known.inode == seen.file.inode:
+def _new_part(inode: str, next_byte: int, seen: SeenLog) -> tuple[str, bytes] | None:
+    if inode != seen.file.inode or seen.file.size_bytes < next_byte:
+        if seen.from_bytes and inode == seen.file.inode:
             return None  # another monitor has copied more, or the log was truncated
         if seen.from_bytes:
             return f"the first {seen.from_bytes} bytes of the log are left out", seen.data
-        return "the log was replaced here" if known.inode else "", seen.data
-    if seen.from_bytes > known.next_byte:
-        return f"{seen.from_bytes - known.next_byte} bytes of the log are left out here", seen.data
-    return "", seen.data[known.next_byte - seen.from_bytes :]
+        return "the log was replaced here" if inode else "", seen.data
+    if seen.from_bytes > next_byte:
+        return f"{seen.from_bytes - next_byte} bytes of the log are left out here", seen.data
+    return "", seen.data[next_byte - seen.from_bytes :]
 
 
 def _size(path: Path) -> int:

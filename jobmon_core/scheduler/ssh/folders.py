@@ -77,7 +77,7 @@ class HostFolders:
         run_line = script.run_line(self.number, job.run_id, prevent_start=False)
         text = script.examine((*([run_line] if job.run_id else []), *lines))
         answer = ask_host(Runner(max_bytes=MAX_ANSWER_BYTES), jobs.host, text)
-        look = replace(answer.look, answered_s=jobs.records.boots(self.host).answered_s)
+        look = replace(answer.look, answered_s=jobs.records.boots(self.host))
         if is_another_machine(job, look.runs.get(self.number), look, time.time()):
             raise SchedulerUnavailable(f"another machine answers under the name {self.host}: {look.machine}")
         return answer

@@ -8,7 +8,7 @@ import shlex
 import time
 from dataclasses import replace
 from posixpath import basename
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, StorageFailed, UnknownJob
 from jobmon_core.domain.humanize import duration
@@ -42,11 +42,6 @@ NO_EXIT_CODE = (
     "the process is gone from the host without a recorded exit code: its wrapper was killed, too, e.g. for "
     "lack of memory"
 )
-
-
-class _Found(NamedTuple):
-    pid: int = 0
-    pane_id: str = ""
 
 
 class HostJobs:
@@ -83,8 +78,7 @@ class HostJobs:
         except ValueError as error:
             raise JobmonError(str(error)) from error
         answer = self._examine(_examine_lines(target))
-        found = _find(target, answer, self._host)
-        job = self._new_job(target, found, answer)
+        job = self._new_job(target, *_find(target, answer, self._host), answer)
         try:
             folder = self._known(job) or self.records.create(job)
             return remote_job(folder, folder.load())
@@ -101,27 +95,27 @@ class HostJobs:
                 return folder
         return None
 
-    def _new_job(self, target: Target, found: _Found, answer: Answer) -> HostJob:
+    def _new_job(self, target: Target, pid: int, pane_id: str, answer: Answer) -> HostJob:
         look, now_s = answer.look, time.time()
         marker = look.markers.get(0)
         job = HostJob(
             host=self._host,
-            name=target.name(answer.details.get(found.pid, ProcessDetails()).argv),
+            name=target.name(answer.details.get(pid, ProcessDetails()).argv),
             target=target,
-            pane_id=found.pane_id,
+            pane_id=pane_id,
             boot_id=look.boot_id,
             machine=look.machine,
             old_marker=marker.stamp if marker else "",
             registered_s=now_s,
         )
-        seen = look.processes.get(found.pid)
+        seen = look.processes.get(pid)
         if seen is None:
             return job
-        details = answer.details.get(found.pid, ProcessDetails())
+        details = answer.details.get(pid, ProcessDetails())
         started_s = look.started_there_s(seen.start_ticks)
         return replace(
             job,
-            process=Process(found.pid, seen.start_ticks, look.boot_id, look.pid_namespace),
+            process=Process(pid, seen.start_ticks, look.boot_id, look.pid_namespace),
             target=replace(target, log=target.log or details.stdout or details.stderr),
             start_s=int(now_s - (look.clock_there_s - started_s)),
             started_there_s=started_s,
@@ -143,9 +137,7 @@ def ask_host(runner: Runner, host: Host, text: str) -> Answer:
 
 def remote_job(folder: JobFolder, job: HostJob) -> RemoteJob:
     """Return a recorded job in the form that the use cases take."""
-    copy = ""
-    if job.target.log:
-        copy = str(folder.log(job))
+    copy = folder.copy_of_log(job)
     return RemoteJob(
         ref=JobRef(folder.number),
         cluster=job.host,
@@ -171,13 +163,14 @@ def _examine_lines(target: Target) -> tuple[str, ...]:
     return (script.writers_line(target.log),)
 
 
-def _find(target: Target, answer: Answer, host: str) -> _Found:
+def _find(target: Target, answer: Answer, host: str) -> tuple[int, str]:
+    """Return the PID to follow, 0 for a marker alone, and the pane of tmux that shows its exit status."""
     if target.tmux:
         return _of_tmux(target, answer, host)
     if target.pid:
-        return _Found(_running(target.pid, answer, host))
+        return _running(target.pid, answer, host), ""
     if target.process:
-        return _Found(_only(target.process, answer, host))
+        return _only(target.process, answer, host), ""
     if target.marker:
         if 0 in answer.look.markers:
             age = duration(answer.look.clock_there_s - answer.look.markers[0].modified_there_s)
@@ -185,8 +178,8 @@ def _find(target: Target, answer: Answer, host: str) -> _Found:
                 f"{target.marker} exists on {host} already, written {age} ago: remove it first, or "
                 "name the process that will write it, too (pid: or tmux:)"
             )
-        return _Found()
-    return _Found(_writer(target.log, answer, host))
+        return 0, ""
+    return _writer(target.log, answer, host), ""
 
 
 def _running(pid: int, answer: Answer, host: str) -> int:
@@ -196,7 +189,7 @@ def _running(pid: int, answer: Answer, host: str) -> int:
     return pid
 
 
-def _of_tmux(target: Target, answer: Answer, host: str) -> _Found:
+def _of_tmux(target: Target, answer: Answer, host: str) -> tuple[int, str]:
     panes = [pane for pane in answer.look.panes if target.is_pane(pane.session, pane.window, pane.index)]
     if not panes:
         known = ", ".join(dict.fromkeys(pane.session for pane in answer.look.panes))
@@ -213,16 +206,16 @@ def _of_tmux(target: Target, answer: Answer, host: str) -> _Found:
     return found[0][1]
 
 
-def _of_pane(pane: Pane, answer: Answer) -> _Found | None:
+def _of_pane(pane: Pane, answer: Answer) -> tuple[int, str] | None:
     own = answer.look.processes.get(pane.pid) if pane.pid else None
     if pane.is_dead or pane.pid is None or own is None:
         return None
     leader = own.foreground_group
     if leader > 1 and leader != own.group and answer.look.processes.get(leader):
-        return _Found(leader)
+        return leader, ""
     if _is_idle_shell(answer.details.get(pane.pid)):
         return None
-    return _Found(pane.pid, pane.id)
+    return pane.pid, pane.id
 
 
 def _is_idle_shell(details: ProcessDetails | None) -> bool:

@@ -13,7 +13,7 @@ FOLDER/HOST.boots.json  which machines answered under the name of the host
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from posixpath import basename
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -34,13 +34,6 @@ if TYPE_CHECKING:
 
 _OUTPUT = "output.log"
 _OWN = ("job.json", "copy.json", "starter.json", "files.json")
-
-
-@dataclass(frozen=True, slots=True)
-class Boots:
-    """When each machine last answered under the name of a host, by boot id."""
-
-    answered_s: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +90,10 @@ class JobFolder:
         """Keep the files of its outputs."""
         write_record(self.path / "files.json", files, durable=False)
 
+    def copy_of_log(self, job: HostJob) -> str:
+        """Return the path of the copy of the log; empty if the job has no log."""
+        return str(self.log(job)) if job.target.log else ""
+
     def log(self, job: HostJob) -> Path:
         """Return the path of the copy of the log, which has the same name; ``_`` precedes those of `_OWN`."""
         name = basename(job.target.log) or _OUTPUT
@@ -148,15 +145,17 @@ class HostRecords:
         """Keep what is used of a host."""
         write_record(self._of_host(host, "usage.json"), usage, durable=False)
 
-    def save_boots(self, host: str, boots: Boots) -> None:
-        """Note which machines answered under the name of a host."""
-        write_record(self._of_host(host, "boots.json"), boots, durable=False)
+    def save_boots(self, host: str, answered_s: dict[str, float]) -> None:
+        """Note when each machine, by its boot id, last answered under the name of a host."""
+        write_record(self._of_host(host, "boots.json"), {"answered_s": answered_s}, durable=False)
 
-    def boots(self, host: str) -> Boots:
-        """Return which machines answered under the name of a host."""
+    def boots(self, host: str) -> dict[str, float]:
+        """Return when each machine last answered under the name of a host."""
+        # without a record, the time of registration counts
         with suppress(FileNotFoundError, StateUnreadable):
-            return read_record(Boots, self._of_host(host, "boots.json"))
-        return Boots()
+            found = read_record(dict[str, dict[str, float]], self._of_host(host, "boots.json"))
+            return found.get("answered_s", {})
+        return {}
 
     def usage(self, host: str) -> HostUsage:
         """Return what was used of a host at the latest look; raise OSError if there was none."""
