@@ -105,14 +105,8 @@ _INFO_BYTES, _MASK_EXIT, _STATUS_AT = 64, 1 << 3, 60
 _GET_INFO = (3 << 30) | (_INFO_BYTES << 16) | (0xFF << 8) | 11  # _IOWR(0xFF, 11, struct pidfd_info)
 
 
-class Exit(NamedTuple):
-    """How a process ended; None if that is not known."""
-
-    code: int | None = None
-    signal: int | None = None
-
-
-NOT_KNOWN = Exit()
+Exit = tuple[int | None, int | None]  # the exit code and the signal of a process; None if not known
+NOT_KNOWN: Exit = (None, None)
 
 
 class ProcessHandle:
@@ -162,5 +156,5 @@ class ProcessHandle:
 def exit_of(wait_status: int) -> Exit:
     """Return what a wait status says."""
     if os.WIFSIGNALED(wait_status):
-        return Exit(signal=os.WTERMSIG(wait_status))
-    return Exit(code=os.waitstatus_to_exitcode(wait_status))
+        return None, os.WTERMSIG(wait_status)
+    return os.waitstatus_to_exitcode(wait_status), None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
-from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, JobRow, QueueRow, Record, Usage
+from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, QueueRow, Record, Usage
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.system.files import write_atomically
 from jobmon_core.system.json_codec import from_json, to_json
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.slurm.log_paths import LogPaths
 
-Row = TypeVar("Row", bound=JobRow)
+Row = TypeVar("Row", bound=QueueRow)
 
 
 @dataclass(frozen=True, slots=True)

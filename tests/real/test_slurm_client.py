@@ -25,7 +25,7 @@ from jobmon_core.domain.slurm.rows import (
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
-from jobmon_core.scheduler.slurm.find_submitted import SearchDeps, SubmissionFinder
+from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
 from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
 from jobmon_core.system.runner import Runner
 from tests.recordings.record import AWKWARD_NAME
@@ -72,12 +72,16 @@ class Session:
         return self.rows(job_id)
 
 
-def open_session(tmp_path: Path, search: SearchDeps | None = None) -> Iterator[Session]:
+def open_session(
+    tmp_path: Path,
+    is_known: Callable[[JobRef], bool] = lambda _ref: False,
+    tell: Callable[[str], None] = lambda _text: None,
+) -> Iterator[Session]:
     out = tmp_path / "out"
     with out.open("wb") as file:
         programs = Runner(stdout_fd=file.fileno(), stderr_fd=file.fileno())
         slurm = SlurmScheduler(programs)
-        finder = SubmissionFinder(lambda _cluster: slurm.sessions(), search or SearchDeps())
+        finder = SubmissionFinder(lambda _cluster: slurm.sessions(), is_known, tell)
         submitter = SlurmSubmitter(programs, lambda: finder)
         yield Session(slurm, submitter, tmp_path, out)
 
@@ -188,7 +192,7 @@ def test_a_requeued_job_has_two_runs(session: Session) -> None:
 
 def test_any_job_submitted_with_quiet_is_found(tmp_path: Path) -> None:
     known: set[JobRef] = set()
-    for session in open_session(tmp_path, SearchDeps(lambda ref: ref in known, lambda _text: None)):
+    for session in open_session(tmp_path, lambda ref: ref in known):
         for arguments in ((), ("--parsable",), ("-a", "1-2"), ("-n1", ":", "-n1")):
             submission = session.submit("-Q", "-H", *arguments, "--wrap", "true")
             assert submission.job is not None, arguments
@@ -265,7 +269,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
 
 def test_a_job_accepted_by_a_hanging_controller_is_found(tmp_path: Path, frozen: Callable[[], None]) -> None:
     # the controller resumes once sbatch has timed out, and then serves the pending request
-    for session in open_session(tmp_path, SearchDeps(tell=lambda _text: frozen())):
+    for session in open_session(tmp_path, tell=lambda _text: frozen()):
         submission = session.submit("-H", "--wrap", "true")
         assert submission.exit_code == 1
         assert "Socket timed out" in session.out.read_text()

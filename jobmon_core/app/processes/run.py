@@ -24,7 +24,7 @@ from jobmon_core.domain.slurm.states import Outcome, exit_phrase
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.scheduler.local.backend import LOCAL
-from jobmon_core.scheduler.local.command import CommandOptions, CommandSubmitter
+from jobmon_core.scheduler.local.command import CommandSubmitter
 from jobmon_core.scheduler.local.foreground import ForegroundJob, ForwardedSignals, TerminalClosed
 from jobmon_core.scheduler.local.job_dir import JobDir
 from jobmon_core.scheduler.this_host import INTERPRETER, program_or_script
@@ -226,8 +226,8 @@ def command_submitter(
     name = ""
     if settings:
         name = settings.name
-    options = CommandOptions(name, run.output, run.error, _variables(settings), append)
-    return CommandSubmitter(ctx.home.backend_folder(LOCAL.name), options)
+    root = ctx.home.backend_folder(LOCAL.name)
+    return CommandSubmitter(root, name, run.output, run.error, _variables(settings), append)
 
 
 def _variables(settings: JobSettings | None) -> dict[str, str]:

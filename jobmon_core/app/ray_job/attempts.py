@@ -103,16 +103,10 @@ _OUTCOMES = {
 }
 
 
-class RayEnd(NamedTuple):
-    """The end of a job."""
-
-    facts: EndFacts
-    headline: str
-    last_step: int | None
-
-
-def end_of(ctx: Context, cluster: RayCluster, entry: RayJob, proof: str, *, is_stalled: bool) -> RayEnd:
-    """Return what a job that has ended, and its log, show about its end."""
+def end_of(
+    ctx: Context, cluster: RayCluster, entry: RayJob, proof: str, *, is_stalled: bool
+) -> tuple[EndFacts, str, int | None]:
+    """Return what a job that has ended and its log show: facts, what happened in few words, the last step."""
     reading = read_job(entry)
     try:
         look = cluster.log(entry.name)
@@ -137,4 +131,4 @@ def end_of(ctx: Context, cluster: RayCluster, entry: RayJob, proof: str, *, is_s
     submitted = Submitted((entry.entrypoint,))
     facts = facts_of_end(end, RAY, diagnosis, work=progress, lines=lines[-LAST_LINES:], submitted=submitted)
     facts = replace(facts, stall_cancelled=is_stalled, proof=proof)
-    return RayEnd(facts, diagnosis.headline, None if progress is None else int(progress.current))
+    return facts, diagnosis.headline, None if progress is None else int(progress.current)

@@ -179,16 +179,16 @@ class AutoRestart:
         now_s = self._ctx.clock.now()
         attempt = self._ctx.lineages.load(self._id).attempt(attempt.number) or attempt
         stalled = attempt.stopped_for_stall_s is not None
-        end = end_of(self._ctx, self._cluster, entry, proof, is_stalled=stalled)
-        self._step = end.last_step if end.last_step is not None else self._step
+        facts, headline, last_step = end_of(self._ctx, self._cluster, entry, proof, is_stalled=stalled)
+        self._step = last_step if last_step is not None else self._step
         checkpoints = newest_complete(self._ctx, self._cluster, self._orders.checkpoint_dir)
         ended = replace(
-            attempt, last_step=end.last_step, started_s=entry.start_s, ended_s=entry.end_s or int(now_s)
+            attempt, last_step=last_step, started_s=entry.start_s, ended_s=entry.end_s or int(now_s)
         )
         decision = decide_restart(
             lineage.with_attempt(ended),
             attempt.number,
-            end.facts,
+            facts,
             checkpoints.picked,
             self._ctx.lineages.readable(),
             rules=restart_rules(),
@@ -197,8 +197,8 @@ class AutoRestart:
         )
         if decision.verdict is Verdict.RESTART and checkpoints.problem:
             return f"{decision.why} But {checkpoints.problem}; nothing was submitted"
-        if end.headline and decision.verdict in (Verdict.STOP, Verdict.ASK):
-            decision = replace(decision, why=f"{end.headline}. {decision.why}")
+        if headline and decision.verdict in (Verdict.STOP, Verdict.ASK):
+            decision = replace(decision, why=f"{headline}. {decision.why}")
         self._log.info("job %s: %s: %s", entry.name, decision.verdict, decision.why)
         saved = self._ctx.lineages.update(self._id, lambda now: _decided(now, ended, decision))
         if saved.ended_why:
@@ -212,17 +212,17 @@ class AutoRestart:
             if isinstance(entry, str):
                 return entry
             if entry and entry.has_ended:
-                reading, death = read_job(entry), death_of(self._api, entry)
+                reading, (proof, doubt) = read_job(entry), death_of(self._api, entry)
                 now_s = time.monotonic()
                 ended_s = now_s if ended_s is None else ended_s
                 is_success = reading.state is JobState.COMPLETED
-                if death.proof or (is_success and now_s - ended_s >= _PROOF_S):
-                    return entry, death.proof
+                if proof or (is_success and now_s - ended_s >= _PROOF_S):
+                    return entry, proof
                 if reading.ended_unknown_why:
                     return reading.ended_unknown_why
                 if now_s - ended_s >= _PROOF_S and not reading.is_late:
-                    return _NOT_DEAD.format(doubt=death.doubt, node=entry.node_ip or "its node")
-                self._log.info("job %s: ended, but not proved dead yet: %s", entry.name, death.doubt)
+                    return _NOT_DEAD.format(doubt=doubt, node=entry.node_ip or "its node")
+                self._log.info("job %s: ended, but not proved dead yet: %s", entry.name, doubt)
                 wait_s = min(wait_s, _LOOK_S)
             elif entry:
                 ended_s = None

@@ -43,8 +43,8 @@ class RawAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class JobRow:
-    """What all kinds of rows have in common."""
+class QueueRow:
+    """One row of the queue (``squeue``), and what all kinds of rows have in common."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {
         "raw_state": "word",
@@ -66,13 +66,8 @@ class JobRow:
     nodes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class QueueRow(JobRow):
-    """One row of the queue (``squeue``)."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DetailedRow(JobRow):
+class DetailedRow(QueueRow):
     """What slurmctld's record and accounting have in common."""
 
     name: str = ""

@@ -23,14 +23,6 @@ class UnknownOption(SchedulerRejected):
         self.name = name
 
 
-class Argument(StrEnum):
-    """Whether an option takes an argument; the values are the suffixes in the tables below."""
-
-    NONE = ""
-    REQUIRED = "="
-    OPTIONAL = "?"
-
-
 class Treatment(StrEnum):
     """How the local scheduler treats an option."""
 
@@ -44,7 +36,7 @@ class Option(NamedTuple):
 
     name: str
     letter: str
-    argument: Argument
+    argument: str  # empty: takes none; ``=``: takes one; ``?``: may take one, as --name=value
     treatment: Treatment
 
 
@@ -80,7 +72,7 @@ def _table(entries: str, treatment: Treatment) -> Iterator[Option]:
         suffix = ""
         if short.endswith(("=", "?")):
             suffix = short[-1:]
-        yield Option(name, short.removesuffix(suffix), Argument(suffix), treatment)
+        yield Option(name, short.removesuffix(suffix), suffix, treatment)
 
 
 OPTIONS: dict[str, Option] = {
@@ -105,12 +97,10 @@ class GivenOption(NamedTuple):
 # takes the next word as its argument only if one is required; "\0name" takes an attached argument if one is
 # allowed. Before parsing, "--name=value" becomes "--\0name=value". No word of a user contains a NUL.
 _ATTACHED = "--\0"
-_SHORT = "".join(
-    letter + (":" if option.argument is Argument.REQUIRED else "") for letter, option in LETTERS.items()
-)
+_SHORT = "".join(letter + (":" if option.argument == "=" else "") for letter, option in LETTERS.items())
 _LONG = [
-    *(name + ("=" if option.argument is Argument.REQUIRED else "") for name, option in OPTIONS.items()),
-    *(f"\0{name}{'' if option.argument is Argument.NONE else '='}" for name, option in OPTIONS.items()),
+    *(name + ("=" if option.argument == "=" else "") for name, option in OPTIONS.items()),
+    *(f"\0{name}{'=' if option.argument else ''}" for name, option in OPTIONS.items()),
 ]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
     from jobmon_core.scheduler.local.job_dir import JobSpec, TaskRecord
-    from jobmon_core.scheduler.local.submit import Request
+    from jobmon_core.scheduler.local.submit import LocalRequest
 
 # If the supervisor was killed, its unfinished tasks are not listed, unless their process still runs.
 _SUPERVISOR_KILLED = "its supervisor was killed: how the job ends will not be recorded"
@@ -53,7 +53,7 @@ class LocalScheduler:
         """Start a job and print what sbatch would print; see `Submitter`."""
         from jobmon_core.scheduler.local import submit
 
-        def read_request() -> Request:
+        def read_request() -> LocalRequest:
             request = submit.read_request(arguments)
             ignored = submit.ignored_options(request.options)
             if ignored and "quiet" not in request.options:
@@ -64,7 +64,7 @@ class LocalScheduler:
 
     def start(
         self,
-        read_request: Callable[[], Request],
+        read_request: Callable[[], LocalRequest],
         on_job: Callable[[Submitted], None],
         on_start: Callable[[], None] | None = None,
     ) -> Submission:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import CommandMissing, CommandNotExecutable, SchedulerRejected
 from jobmon_core.domain.slurm.log_paths import literal, templates_from_record
 from jobmon_core.scheduler.local.client import LocalScheduler
-from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobSpec
-from jobmon_core.scheduler.local.submit import Request
+from jobmon_core.scheduler.local.job_dir import JobSpec
+from jobmon_core.scheduler.local.submit import LocalRequest
 from jobmon_core.scheduler.this_host import command_name
 from jobmon_core.system.users import user_name
 
@@ -32,47 +32,51 @@ _SCRIPT = '#!/bin/sh\nexec {} "$@"\n'
 
 
 @dataclass(frozen=True, slots=True)
-class CommandOptions:
-    """How to run a command. The file names may contain Slurm's ``%`` patterns."""
+class CommandSubmitter:
+    """Starts one command as a local job, see `Submitter`. File names may contain Slurm's ``%`` patterns."""
 
-    name: str = ""
+    root: Path  # the existing directory of all local jobs
+    name: str = ""  # of the job; empty: from the command
     output: str = ""  # the log file; empty: `DEFAULT_OUTPUT`; /dev/null: a file of jobmon instead
     error: str = ""  # the log file of stderr; empty: that of stdout
-    variables: Mapping[str, str] = field(default_factory=dict)
-    append: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, besides the user's own
+    append: bool = False  # to the log files, if they exist
 
+    def submit(
+        self,
+        arguments: Sequence[str],
+        on_job: Callable[[Submitted], None],
+        on_start: Callable[[], None] | None = None,
+    ) -> Submission:
+        """Start the command ``arguments``, the program first; print nothing but errors."""
+        return LocalScheduler(self.root).start(partial(self._request, arguments), on_job, on_start)
 
-def command_request(root: Path, argv: Sequence[str], options: CommandOptions) -> Request:
-    """Return the request to run a command in the current directory; below ``root`` are all local jobs."""
-    _check_executable(argv[0])
-    try:
-        folder = str(Path.cwd())
-    except OSError as error:
-        raise SchedulerRejected(f"cannot determine the current directory: {error.strerror}") from error
-    stdout = _log(options.output or DEFAULT_OUTPUT, root, "output")
-    stderr = _log(options.error, root, "error")
-    logs = templates_from_record(stdout, stderr, folder, is_array=False)
-    spec = JobSpec(
-        name=options.name or command_name(argv, folder),
-        command=argv[0],
-        arguments=tuple(argv[1:]),
-        workdir=folder,
-        stdout=logs.stdout,
-        stderr=logs.stderr,
-        stdin=_stdin(),
-        append=options.append,
-        limit_s=None,
-        array="",
-        export="",
-        submit_s=int(time.time()),
-        submit_dir=folder,
-        user=user_name(),
-        uid=os.getuid(),
-        kill_wait_s=KILL_WAIT_S,
-        keeps_environment=True,
-    )
-    script = os.fsencode(_SCRIPT.format(shlex.quote(argv[0])))
-    return Request(spec, script, {"quiet": ""}, options.variables)
+    def _request(self, argv: Sequence[str]) -> LocalRequest:
+        _check_executable(argv[0])
+        try:
+            folder = str(Path.cwd())
+        except OSError as error:
+            raise SchedulerRejected(f"cannot determine the current directory: {error.strerror}") from error
+        stdout = _log(self.output or DEFAULT_OUTPUT, self.root, "output")
+        stderr = _log(self.error, self.root, "error")
+        logs = templates_from_record(stdout, stderr, folder, is_array=False)
+        spec = JobSpec(
+            name=self.name or command_name(argv, folder),
+            command=argv[0],
+            arguments=tuple(argv[1:]),
+            workdir=folder,
+            stdout=logs.stdout,
+            stderr=logs.stderr,
+            stdin=_stdin(),
+            append=self.append,
+            submit_s=int(time.time()),
+            submit_dir=folder,
+            user=user_name(),
+            uid=os.getuid(),
+            keeps_environment=True,
+        )
+        script = os.fsencode(_SCRIPT.format(shlex.quote(argv[0])))
+        return LocalRequest(spec, script, {"quiet": ""}, self.variables)
 
 
 def _log(template: str, root: Path, name: str) -> str:
@@ -89,25 +93,6 @@ def _check_executable(program: str) -> None:
     if shutil.which(program, os.F_OK) is None:
         raise CommandMissing(f"{program}: command not found")
     raise CommandNotExecutable(f"{program}: not executable; `chmod +x` makes it so")
-
-
-class CommandSubmitter:
-    """Starts one command as a local job; see `Submitter`."""
-
-    def __init__(self, root: Path, options: CommandOptions) -> None:
-        """Set up without any I/O."""
-        self._root = root
-        self._options = options
-
-    def submit(
-        self,
-        arguments: Sequence[str],
-        on_job: Callable[[Submitted], None],
-        on_start: Callable[[], None] | None = None,
-    ) -> Submission:
-        """Start the command ``arguments``, the program first; print nothing but errors."""
-        request = partial(command_request, self._root, arguments, self._options)
-        return LocalScheduler(self._root).start(request, on_job, on_start)
 
 
 def _stdin() -> str:

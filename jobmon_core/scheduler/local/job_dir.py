@@ -41,13 +41,13 @@ class JobSpec:
     stderr: str
     stdin: str
     append: bool
-    limit_s: int | None
-    array: str
-    export: str
     submit_s: int
     submit_dir: str
     user: str
     uid: int
+    limit_s: int | None = None
+    array: str = ""  # the array indices; empty if the job is not an array
+    export: str = ""
     kill_wait_s: float = KILL_WAIT_S
     keeps_environment: bool = False  # whether the job gets the user's environment as it is
     after_ok: tuple[int, ...] = ()  # the jobs that must succeed before it starts

@@ -41,16 +41,7 @@ _WRAPPED = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
-    """A batch script."""
-
-    content: bytes
-    name: str
-    path: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
+class LocalRequest:
     """A valid submission."""
 
     spec: JobSpec
@@ -59,15 +50,15 @@ class Request:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_request(arguments: Sequence[str]) -> Request:
+def read_request(arguments: Sequence[str]) -> LocalRequest:
     """Parse a submission, with the environment, working directory and standard input of this process."""
     given, operands = read_arguments(arguments)
-    script = read_script(operands, dict(given).get("wrap"))
-    options = read_options(directive_words(os.fsdecode(script.content)), os.environ, given)
-    return Request(_spec(options, script, operands[1:]), script.content, options)
+    script, name, path = read_script(operands, dict(given).get("wrap"))
+    options = read_options(directive_words(os.fsdecode(script)), os.environ, given)
+    return LocalRequest(_spec(options, name, path, operands[1:]), script, options)
 
 
-def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) -> JobSpec:
+def _spec(options: Mapping[str, str], name: str, path: str, arguments: Sequence[str]) -> JobSpec:
     try:
         submit_dir = str(Path.cwd())
     except OSError as error:
@@ -81,8 +72,8 @@ def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) 
     stdin = options.get("input", "")
     has_stdin = stdin.lower() not in ("", "none")
     return JobSpec(
-        name=options.get("job-name") or script.name,
-        command=script.path,
+        name=options.get("job-name") or name,
+        command=path,
         arguments=tuple(arguments),
         workdir=workdir,
         stdout=logs.stdout,
@@ -101,26 +92,29 @@ def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) 
     )
 
 
-def read_script(operands: Sequence[str], wrap: str | None) -> Script:
-    """Return the script: that of ``--wrap``, else of the file named first, else standard input."""
+def read_script(operands: Sequence[str], wrap: str | None) -> tuple[bytes, str, str]:
+    """Return the script, the default name of its job, and its path, which is empty if it came from no file.
+
+    It is that of ``--wrap``, else the file named first, else standard input.
+    """
     if wrap is not None and operands:
         raise SchedulerRejected("Script arguments not permitted with --wrap option")
     if wrap is not None:
-        script = Script(os.fsencode(_WRAPPED.format(wrap)), "wrap")
+        found = os.fsencode(_WRAPPED.format(wrap)), "wrap", ""
     elif operands:
-        script = _read_file(operands[0])
+        found = _read_file(operands[0])
     else:
-        script = Script(sys.stdin.buffer.read(), "sbatch")
-    _check(script.content)
-    return script
+        found = sys.stdin.buffer.read(), "sbatch", ""
+    _check(found[0])
+    return found
 
 
-def _read_file(name: str) -> Script:
+def _read_file(name: str) -> tuple[bytes, str, str]:
     path = Path(name)
     if not os.access(path, os.F_OK):
         path = Path(shutil.which(name, os.F_OK) or name)
     try:
-        return Script(path.read_bytes(), path.name, str(path.absolute()))
+        return path.read_bytes(), path.name, str(path.absolute())
     except OSError as error:
         raise SchedulerRejected(f"Unable to open file {name}") from error
 
@@ -140,7 +134,7 @@ def _check(content: bytes) -> None:
         )
 
 
-def start_job(root: Path, request: Request) -> JobDir:
+def start_job(root: Path, request: LocalRequest) -> JobDir:
     """Start a job with its supervisor; a job that cannot be started leaves nothing behind."""
     if any(not JobDir(root / str(job_id)).path.is_dir() for job_id in request.spec.after_ok):
         raise SchedulerRejected("Batch job submission failed: Job dependency problem")

@@ -157,10 +157,8 @@ def processes_left(
         return Unreachable(str(error))
     if job is None or entry is None or not job.is_entry(entry, version.session):
         return Unreachable(f"Ray does not know the job any more ({service})")
-    death = death_of(api, entry)
-    if death.proof:
-        return ProcessesLeft((), "")
-    return Unreachable(death.doubt)
+    proof, doubt = death_of(api, entry)
+    return ProcessesLeft((), "") if proof else Unreachable(doubt)
 
 
 class RayRemoteJobs:

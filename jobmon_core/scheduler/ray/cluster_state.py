@@ -30,15 +30,8 @@ _MAX_AMOUNT = 1e18
 _GIB = 1 << 30
 
 
-class Death(NamedTuple):
-    """What shows that no process of a job lives, or why that is not known."""
-
-    proof: str = ""
-    doubt: str = ""
-
-
-def death_of(api: RayApi, entry: RayJob) -> Death:
-    """Return whether the processes of a job that Ray shows as ended have ended."""
+def death_of(api: RayApi, entry: RayJob) -> tuple[str, str]:
+    """Return what proves that no process of a job lives, or an empty text, and why that is not known."""
     reading = read_job(entry)
     doubt = reading.ended_unknown_why
     if not entry.has_ended:
@@ -51,8 +44,8 @@ def death_of(api: RayApi, entry: RayJob) -> Death:
         doubt = reading.reason
     code = "" if entry.exit_code is None else f", exit code {entry.exit_code}"
     if doubt:
-        return Death(doubt=doubt)
-    return Death(f"Ray shows {entry.status}{code}, and no process of it")
+        return "", doubt
+    return f"Ray shows {entry.status}{code}, and no process of it", ""
 
 
 def _still_there(api: RayApi, entry: RayJob, *, is_lost: bool) -> str:

@@ -8,7 +8,7 @@ written is repaired by the next answer.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.scheduler.ray.api import MAX_TAIL_BYTES
 from jobmon_core.system.files import read_own, write_atomically
@@ -22,41 +22,35 @@ _KEPT_BYTES = 16 << 20
 GAP = b"[jobmon: lines of the driver's log are missing here; Ray keeps the whole log]\n"
 
 
-class NewPart(NamedTuple):
-    """What an answer adds to the copy."""
-
-    text: bytes
-    has_gap: bool
-
-
-def new_part(before: bytes, now: bytes) -> NewPart:
-    """Return what the last lines of a log (``now``) add to those of an earlier answer.
+def new_part(before: bytes, now: bytes) -> tuple[bytes, bool]:
+    """Return what the last lines of a log (``now``) add to earlier ones, and whether a gap is before it.
 
     The log only grows. Where lines repeat, the longest overlap counts, so that nothing is added twice.
     """
     if not before or not now:
-        return NewPart(now, has_gap=False)
+        return now, False
     first = now[: now.find(b"\n") + 1] or now
     position, view = before.find(first), memoryview(before)
     while position >= 0:
         length = len(before) - position
         is_line_start = position == 0 or before[position - 1] == ord("\n")
         if is_line_start and now[:length] == view[position:]:
-            return NewPart(now[length:], has_gap=False)
+            return now[length:], False
         position = before.find(first, position + 1)
     unfinished = before[before.rfind(b"\n") + 1 :]
     if unfinished and now.startswith(unfinished):
-        return NewPart(now[len(unfinished) :], has_gap=False)
-    return NewPart(now, has_gap=True)
+        return now[len(unfinished) :], False
+    return now, True
 
 
 def add_to_copy(folder: Path, tail: bytes, lines: int = LINES) -> None:
     """Append to the copy in ``folder`` what the latest answer adds; ``lines`` were asked for."""
     log, state = folder / "driver.log", folder / "driver.tail"
     size, before = _state(state)
-    part = new_part(before, tail)
+    text, has_gap = new_part(before, tail)
     is_cut = not before and tail.count(b"\n") >= lines
-    text = (GAP if part.has_gap or is_cut else b"") + part.text
+    if has_gap or is_cut:
+        text = GAP + text
     if not text and log.exists():
         return
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

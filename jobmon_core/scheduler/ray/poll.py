@@ -116,7 +116,7 @@ def _look(
 
 def _reading(api: RayApi, entry: RayJob) -> Reading:
     reading = read_job(entry)
-    if reading.is_lost and death_of(api, entry).proof:
+    if reading.is_lost and death_of(api, entry)[0]:
         return replace(reading, ended_unknown_why=_DIED.format(lost=reading.reason))
     if reading.is_late and may_start(api, entry):
         return Reading(JobState.UNKNOWN, _LATE)

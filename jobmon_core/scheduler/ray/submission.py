@@ -23,7 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected, StorageFailed
 from jobmon_core.domain.slurm.job_ids import JobRef
@@ -179,12 +179,12 @@ def submit_through(
     working_dir = environment.get(_WORKING_DIR) if isinstance(environment, dict) else None
     if isinstance(environment, dict) and isinstance(working_dir, str) and is_folder_here(working_dir):
         try:
-            package = package_of(Path(working_dir))
+            package, content = package_of(Path(working_dir))
         except SchedulerRejected as error:
             return SubmitResult(Fate.REFUSED, str(error))
         try:
-            if not api.has_package(package.name):
-                api.upload_package(package.name, package.content, _UPLOAD_TIMEOUT_S)
+            if not api.has_package(package):
+                api.upload_package(package, content, _UPLOAD_TIMEOUT_S)
         except RayFailed as error:
             return SubmitResult(Fate.REFUSED, f"the working folder was not sent: {error}")
         description = _with_package(description, environment, package)
@@ -192,14 +192,14 @@ def submit_through(
 
 
 def _with_package(
-    description: Mapping[str, object], environment: Mapping[str, object], package: Package
+    description: Mapping[str, object], environment: Mapping[str, object], package: str
 ) -> Mapping[str, object]:
     """So the folder can be sent again: Ray deletes the package when no job uses it any more (ray#24719)."""
     metadata = description.get("metadata") or {}
     if isinstance(metadata, Mapping):
         folder = os.path.abspath(str(environment[_WORKING_DIR]))  # noqa: PTH100 - links stay
         metadata = {**metadata, FOLDER_KEY: f"{os.uname().nodename}:{folder}"}
-    changed = {"metadata": metadata, "runtime_env": {**environment, _WORKING_DIR: package.uri}}
+    changed = {"metadata": metadata, "runtime_env": {**environment, _WORKING_DIR: f"gcs://{package}"}}
     return {**description, **changed}
 
 
@@ -242,25 +242,13 @@ def _found(api: RayApi, name: str, folder: JobFolder | None) -> SubmitResult | N
     return None
 
 
-class Package(NamedTuple):
-    """An archive and its name on the cluster."""
-
-    name: str
-    content: bytes
-
-    @property
-    def uri(self) -> str:
-        """What a runtime environment calls it."""
-        return f"gcs://{self.name}"
-
-
 def is_folder_here(working_dir: str) -> bool:
     """Whether a ``working_dir`` is a folder of this machine, not the address of an archive."""
     return "://" not in working_dir
 
 
-def package_of(folder: Path) -> Package:
-    """Return a folder as a package."""
+def package_of(folder: Path) -> tuple[str, bytes]:
+    """Return the name of a folder as a package on the cluster, and the archive."""
     buffer, size = io.BytesIO(), 0
     try:
         if not folder.is_dir():
@@ -283,7 +271,7 @@ def package_of(folder: Path) -> Package:
     except OSError as error:
         raise SchedulerRejected(f"--working-dir: {error.filename or folder}: {error.strerror}") from error
     content = buffer.getvalue()
-    return Package(f"_ray_pkg_{hashlib.sha256(content).hexdigest()[:16]}.zip", content)
+    return f"_ray_pkg_{hashlib.sha256(content).hexdigest()[:16]}.zip", content
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -34,10 +34,13 @@ def _submitter(resources: BackendResources) -> Submitter:
 
     def finder() -> SubmissionFinder:
         from jobmon_core.scheduler.slurm.client import SlurmScheduler
-        from jobmon_core.scheduler.slurm.find_submitted import SearchDeps, SubmissionFinder
+        from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
 
-        deps = SearchDeps(is_known=resources.is_known, lock=resources.search_lock)
-        return SubmissionFinder(lambda cluster: SlurmScheduler(Runner(), cluster).sessions(), deps)
+        return SubmissionFinder(
+            lambda cluster: SlurmScheduler(Runner(), cluster).sessions(),
+            is_known=resources.is_known,
+            lock=resources.search_lock,
+        )
 
     return SlurmSubmitter(Runner(), finder)
 

@@ -26,12 +26,25 @@ _CLUSTER_OPTIONS = ("-M", "--clusters", "--cluster")
 _CLUSTER_VARIABLES = ("SBATCH_CLUSTERS", "SLURM_CLUSTERS")
 
 
+def _print(text: str) -> None:
+    with suppress(OSError):
+        print(f"jobmon: {text}", file=sys.stderr)
+
+
+def _never_known(_ref: JobRef) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class SubmissionFinder:
     """Searches for a job whose id sbatch did not print."""
 
     list_sessions: Callable[[str], Sessions]
-    deps: SearchDeps
+    is_known: Callable[[JobRef], bool] = _never_known  # a watched job cannot be the new one
+    tell: Callable[[str], None] = _print
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.time
+    lock: Callable[[], AbstractContextManager[None]] = nullcontext  # no two searches choose the same job
 
     def resolve(
         self, ran: Ran, arguments: Sequence[str], started_s: int, on_job: Callable[[Submitted], None]
@@ -67,20 +80,20 @@ class SubmissionFinder:
     ) -> JobRef | NotListed | str:
         if "," in cluster or cluster == "all":
             return f"jobmon could not search for it: it may be on any cluster of -M {cluster}"
-        self.deps.tell(message)
-        origin = Origin(os.getsid(0), os.uname().nodename, started_s)
+        self.tell(message)
+        host = os.uname().nodename
 
         def choose(candidates: tuple[Candidate, ...]) -> JobRef | None:
             refs = [each.ref for each in among]
             possible = tuple(each for each in candidates if not refs or each.ref in refs)
-            with self.deps.lock():
-                job = newest_job(possible, origin, self.deps.is_known)
+            with self.lock():
+                job = newest_job(possible, os.getsid(0), host, started_s, self.is_known)
                 if job:
                     on_job(Submitted(job, cluster))
                 return job
 
         try:
-            result = search(lambda: self.list_sessions(cluster), choose, self.deps.sleep, self.deps.clock)
+            result = search(lambda: self.list_sessions(cluster), choose, self.sleep, self.clock)
         except (CommandBusy, StorageFailed) as error:
             return f"jobmon could not search for it: {error}"
         if isinstance(result, Unreachable):
@@ -151,15 +164,6 @@ _CLOCK_SKEW_S = 2  # between slurmctld, which dates the submission, and this hos
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Where and when a submission was made."""
-
-    session: int
-    host: str
-    since_s: int
-
-
-@dataclass(frozen=True, slots=True)
 class Candidate:
     """A job of the queue, and where it was submitted."""
 
@@ -171,26 +175,6 @@ class Candidate:
 
 Sessions = tuple[Candidate, ...] | Unreachable
 SearchResult = JobRef | NotListed | Unreachable
-
-
-def _print(text: str) -> None:
-    with suppress(OSError):
-        print(f"jobmon: {text}", file=sys.stderr)
-
-
-def _never_known(_ref: JobRef) -> bool:
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class SearchDeps:
-    """The effects of a search."""
-
-    is_known: Callable[[JobRef], bool] = _never_known
-    tell: Callable[[str], None] = _print
-    sleep: Callable[[float], None] = time.sleep
-    clock: Callable[[], float] = time.time
-    lock: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 def read_sessions(text: str) -> tuple[Candidate, ...]:
@@ -209,9 +193,13 @@ def _candidate(row: list[str]) -> Candidate | None:
 
 
 def newest_job(
-    candidates: tuple[Candidate, ...], origin: Origin, is_known: Callable[[JobRef], bool]
+    candidates: tuple[Candidate, ...],
+    session: int,
+    host: str,
+    since_s: float,
+    is_known: Callable[[JobRef], bool],
 ) -> JobRef | None:
-    """Return the newest job of that session that is not known yet.
+    """Return the newest job of a session that is not known yet.
 
     slurmctld names the host by the address that it sees (``login1-ib0``, ``localhost``). So a job of this
     host is preferred, but jobs of other hosts are accepted.
@@ -219,13 +207,13 @@ def newest_job(
     matching = [
         candidate
         for candidate in candidates
-        if candidate.session == origin.session
-        and candidate.submit_s >= origin.since_s - _CLOCK_SKEW_S
+        if candidate.session == session
+        and candidate.submit_s >= since_s - _CLOCK_SKEW_S
         and not is_known(candidate.ref)
     ]
     best = max(
         matching,
-        key=lambda it: (_short(it.host) == _short(origin.host), it.submit_s, it.ref.job_id),
+        key=lambda it: (_short(it.host) == _short(host), it.submit_s, it.ref.job_id),
         default=None,
     )
     if best:

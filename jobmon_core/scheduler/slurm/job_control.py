@@ -11,7 +11,7 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.scheduler.base import QueuedJob, Untraceable
 from jobmon_core.scheduler.slurm import commands, values
-from jobmon_core.scheduler.slurm.find_submitted import Origin, named_cluster, newest_job, read_sessions
+from jobmon_core.scheduler.slurm.find_submitted import named_cluster, newest_job, read_sessions
 from jobmon_core.system.runner import succeeded
 
 if TYPE_CHECKING:
@@ -66,8 +66,9 @@ class SlurmJobControl:
             return Untraceable(
                 f"the submission names the cluster {cluster}, and jobmon searches only the default one"
             )
-        origin = Origin(submission.session, submission.host, int(submission.since_s))
-        if job := newest_job(read_sessions(answer.stdout), origin, lambda ref: ref in others):
+        candidates, since_s = read_sessions(answer.stdout), int(submission.since_s)
+        is_other = others.__contains__
+        if job := newest_job(candidates, submission.session, submission.host, since_s, is_other):
             return job
         remembered_s = self._remembered_s()
         if remembered_s is not None and now_s - submission.since_s < remembered_s - _MARGIN_S:

@@ -6,7 +6,7 @@ Source: ``src/sbatch/sbatch.c`` of 20.11 to 25.11. A site's wrapper script may p
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import JobRef
@@ -37,17 +37,12 @@ _MAYBE_RECEIVED = re.compile(
 )
 
 
-class _Text(NamedTuple):
-    by_sentence: tuple[Submitted, ...]
-    by_number: tuple[Submitted, ...]
-    line_count: int
-
-
-def _read(lines: Iterable[str]) -> _Text:
+def _read(lines: Iterable[str]) -> tuple[tuple[Submitted, ...], tuple[Submitted, ...], int]:
+    """Return the jobs that sentences name, those of ``--parsable`` lines, and the number of lines."""
     bare = [line for text in lines if (line := _COLOUR.sub("", text).strip())]
     sentences = [match for line in bare for match in _SENTENCE.finditer(line)]
     numbers = [match for line in bare if (match := _PARSABLE.fullmatch(line))]
-    return _Text(_jobs(sentences), _jobs(numbers), len(bare))
+    return _jobs(sentences), _jobs(numbers), len(bare)
 
 
 def _jobs(found: Iterable[re.Match[str]]) -> tuple[Submitted, ...]:
@@ -56,13 +51,13 @@ def _jobs(found: Iterable[re.Match[str]]) -> tuple[Submitted, ...]:
 
 def announced_jobs(lines: Iterable[str]) -> tuple[Submitted, ...]:
     """Return the jobs that sbatch's sentence names, in order; without it, those of ``--parsable`` lines."""
-    text = _read(lines)
-    return text.by_sentence or text.by_number
+    by_sentence, by_number, _ = _read(lines)
+    return by_sentence or by_number
 
 
 def jobs_by_sentence(stdout: str) -> tuple[Submitted, ...]:
     """Return the jobs that sbatch's own sentence names, in order."""
-    return _read(stdout.splitlines()).by_sentence
+    return _read(stdout.splitlines())[0]
 
 
 def certain_job(
@@ -73,15 +68,13 @@ def certain_job(
     ``exit_code`` is that of sbatch, None while it runs. A line that is a number may be one of a site's
     wrapper script: it counts if it is alone, or if ``--parsable`` was given and sbatch succeeded.
     """
-    text = _read(lines)
-    if text.by_sentence:
-        if len(text.by_sentence) == 1:
-            return text.by_sentence[0]
-        return None
+    by_sentence, by_number, line_count = _read(lines)
+    if by_sentence:
+        return by_sentence[0] if len(by_sentence) == 1 else None
     is_parsable = any(word.startswith("--pars") for word in arguments)
-    is_alone = text.line_count == 1 and (is_parsable or exit_code is not None)
-    if len(text.by_number) == 1 and (is_alone or (is_parsable and exit_code == 0)):
-        return text.by_number[0]
+    is_alone = line_count == 1 and (is_parsable or exit_code is not None)
+    if len(by_number) == 1 and (is_alone or (is_parsable and exit_code == 0)):
+        return by_number[0]
     return None
 
 

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.slurm.sbatch_options import (
     OPTIONS,
-    Argument,
     UnknownOption,
     misplaced_options,
     read_with_unknown,
@@ -188,6 +187,6 @@ def test_no_script_makes_parsing_raise(text: str) -> None:
 def test_no_option_is_entered_twice_and_flags_take_no_value() -> None:
     letters = [option.letter for option in OPTIONS.values() if option.letter]
     assert len(letters) == len(set(letters))
-    assert OPTIONS["parsable"].argument is Argument.NONE
-    assert OPTIONS["exclusive"].argument is Argument.OPTIONAL
-    assert OPTIONS["gres"].argument is Argument.REQUIRED
+    assert OPTIONS["parsable"].argument == ""
+    assert OPTIONS["exclusive"].argument == "?"
+    assert OPTIONS["gres"].argument == "="

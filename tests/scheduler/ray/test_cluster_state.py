@@ -53,16 +53,16 @@ def test_only_the_end_of_all_processes_proves_death(ray: FakeRay, case: Case) ->
     ray.state["actors"] = case.actors
     entry = parse_job(ray_job("j", case.status, **case.changes))
     assert entry is not None
-    death = death_of(RayApi(ray.service, os.environ), entry)
-    assert bool(death.proof) is not bool(case.doubt)
-    assert case.doubt in death.doubt
+    proof, doubt = death_of(RayApi(ray.service, os.environ), entry)
+    assert bool(proof) is not bool(case.doubt)
+    assert case.doubt in doubt
 
 
 def test_a_cluster_that_does_not_answer_proves_nothing(ray: FakeRay) -> None:
     entry = parse_job(ray_job("j", "FAILED", driver_exit_code=3))
     assert entry is not None
     ray.refusals["/api/v0/actors"] = (500, "down")
-    assert "not known whether its actors live" in death_of(RayApi(ray.service, os.environ), entry).doubt
+    assert "not known whether its actors live" in death_of(RayApi(ray.service, os.environ), entry)[1]
 
 
 NODES = totals_of([ray_node(CPU=4.0, **{"node:192.0.2.2": 1.0}), ray_node(CPU=2.0, GPU=2.0)])

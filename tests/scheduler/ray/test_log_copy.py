@@ -48,7 +48,7 @@ def test_a_growing_log_with_distinct_lines_is_copied_whole(parts: list[bytes]) -
     for number, part in enumerate(parts):
         log += b"%d %s\n" % (number, part.replace(b"\n", b" "))
         now = tail(log, 3)
-        copy += new_part(before, now).text
+        copy += new_part(before, now)[0]
         before = now
     assert copy == log
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
-from jobmon_core.scheduler.slurm.find_submitted import SearchDeps, SubmissionFinder
+from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
 from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
 from tests.support.fake_runner import FakeRunner
 
@@ -31,14 +31,14 @@ class User:
         self.now_s += length_s
 
     def submit(self, on_job: Callable[[Submitted], None] | None = None) -> Submission:
-        search = SearchDeps(
+        slurm = SlurmScheduler(self.runner, clock=lambda: self.now_s)
+        finder = SubmissionFinder(
+            lambda _cluster: slurm.sessions(),
             lambda ref: ref.job_id in self.watched,
             self.messages.append,
             self.sleep,
             lambda: self.now_s,
             self.lock,
         )
-        slurm = SlurmScheduler(self.runner, clock=lambda: self.now_s)
-        finder = SubmissionFinder(lambda _cluster: slurm.sessions(), search)
         submitter = SlurmSubmitter(self.runner, lambda: finder, lambda: self.now_s)
         return submitter.submit(self.arguments, on_job or self.jobs.append)

@@ -16,7 +16,6 @@ from jobmon_core.scheduler.base import Submitted
 from jobmon_core.scheduler.slurm import commands
 from jobmon_core.scheduler.slurm.find_submitted import (
     Candidate,
-    Origin,
     SearchResult,
     Sessions,
     named_cluster,
@@ -170,13 +169,12 @@ def test_the_environment_names_a_cluster_too_and_the_command_line_wins() -> None
     assert named_cluster(["-M", "c", "run.sh"], {"SBATCH_CLUSTERS": "b"}) == "c"
 
 
-HERE = Origin(session=100, host="login1.site.example", since_s=1_000)
 OURS = Candidate(JobRef(7), session=100, submit_s=1_001, host="login1")
 DOWN = Unreachable("squeue: Socket timed out on send/recv operation")
 
 
 def chosen(*candidates: Candidate, known: tuple[int, ...] = ()) -> JobRef | None:
-    return newest_job(candidates, HERE, lambda ref: ref.job_id in known)
+    return newest_job(candidates, 100, "login1.site.example", 1_000, lambda ref: ref.job_id in known)
 
 
 class TestReading:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from jobmon_core.domain.slurm.sbatch_options import LETTERS, OPTIONS, Argument
+from jobmon_core.domain.slurm.sbatch_options import LETTERS, OPTIONS
 
 
 class Launcher(NamedTuple):
@@ -33,8 +33,8 @@ class _Form(NamedTuple):
 
 _SRUN_VALUED = " ".join(
     [
-        *(name for name, option in OPTIONS.items() if option.argument is Argument.REQUIRED),
-        *(letter for letter, option in LETTERS.items() if option.argument is Argument.REQUIRED),
+        *(name for name, option in OPTIONS.items() if option.argument == "="),
+        *(letter for letter, option in LETTERS.items() if option.argument == "="),
         *("mpi", "cpu-bind", "cpu_bind", "epilog", "prolog", "task-epilog", "task-prolog", "het-group"),
         *("jobid", "relative", "r", "W", "T", "threads", "container-image", "container-mounts"),
         *("container-name", "container-workdir", "wait", "slurmd-debug"),
