@@ -141,7 +141,9 @@ class _Resources:
             own = {*processes, os.getpid()}
             self._is_shared = self._memory_group is not None and cgroup.is_shared(self._memory_group, own)
             self._found_s = at_s
-        found = cgroup.memory(self._memory_group) if self._memory_group else None
+        found = None
+        if self._memory_group:
+            found = cgroup.memory(self._memory_group)
         resident = sum(process.memory for process in processes.values())
         if found is None:
             return Memory(resident, source="processes")
@@ -174,7 +176,9 @@ class _Resources:
                 throttled = 100 * (self._quota.throttled_periods - before.throttled_periods) / periods
         threads = sum(process.threads for process in processes.values())
         is_crowded = threads >= _MANY_THREADS * cores and (used_percent or 0.0) >= _BUSY_PERCENT * cores
-        runnable = proc.runnable_threads(processes, threads) if is_crowded else None
+        runnable = None
+        if is_crowded:
+            runnable = proc.runnable_threads(processes, threads)
         return Cpu(cores, used_percent, throttled, threads, runnable)
 
 

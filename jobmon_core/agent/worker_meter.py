@@ -211,7 +211,9 @@ def _status(states: list[str], percent: float | None) -> WorkerStatus:
 
 
 def _exit_of_zombie(process: Process) -> Exit:
-    stat = proc.read_stat(process.pid) if process.state == "Z" else None
+    stat = None
+    if process.state == "Z":
+        stat = proc.read_stat(process.pid)
     if stat is None or stat.wait_status is None:
         return NOT_KNOWN
     return exit_of(stat.wait_status)

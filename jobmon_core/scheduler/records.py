@@ -84,7 +84,9 @@ class StatusRow:
     def as_accounting_row(self, cluster: str) -> AccountingRow:
         """Return the row that sacct would show."""
         by = "" if self.cancelled_by is None else f" by {self.cancelled_by}"
-        ran_s = self.end_s - self.start_s if self.end_s is not None and self.start_s is not None else None
+        ran_s = None
+        if self.end_s is not None and self.start_s is not None:
+            ran_s = self.end_s - self.start_s
         return self._as(
             AccountingRow,
             raw_state=f"{self.raw_state}{by}",

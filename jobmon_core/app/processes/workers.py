@@ -105,7 +105,9 @@ def _look(known: _Known, now_s: float) -> WorkerNow:
     cpu_s = _cpu_s([process.id.pid, *descendants(process.id.pid, -1)])
     since_s = known.at_s or process.started_s
     used_s = cpu_s - known.cpu_s
-    percent = 100 * max(0.0, used_s) / (now_s - since_s) if now_s > since_s else None
+    percent = None
+    if now_s > since_s:
+        percent = 100 * max(0.0, used_s) / (now_s - since_s)
     if used_s > 0:
         known.last_activity_s = now_s
     known.cpu_s, known.at_s = cpu_s, now_s
@@ -135,7 +137,9 @@ def _with_gpus(workers: list[WorkerNow], runner: Runner) -> list[WorkerNow]:
     for worker in workers:
         family = [worker.pid, *descendants(worker.pid, -1)] if worker.pid and users else []
         used = next((users[pid] for pid in family if pid in users), None)
-        gpu = by_uuid.get(used.gpu_uuid) if used else None
+        gpu = None
+        if used:
+            gpu = by_uuid.get(used.gpu_uuid)
         found.append(replace(worker, gpu=gpu, gpu_memory_bytes=used.memory if used else None))
     return found
 

@@ -214,7 +214,8 @@ class AutoRestart:
             if entry and entry.has_ended:
                 reading, (proof, doubt) = read_job(entry), death_of(self._api, entry)
                 now_s = time.monotonic()
-                ended_s = now_s if ended_s is None else ended_s
+                if ended_s is None:
+                    ended_s = now_s
                 is_success = reading.state is JobState.COMPLETED
                 if proof or (is_success and now_s - ended_s >= _PROOF_S):
                     return entry, proof
@@ -313,7 +314,9 @@ class AutoRestart:
                 return ""
             if submitted.fate is Fate.REFUSED and entry is None:
                 return f"Ray did not accept attempt {number}: {submitted.why}"
-            start_s = entry.start_s if entry else None
+            start_s = None
+            if entry:
+                start_s = entry.start_s
             attempt = Attempt(number, "", name, _RAY, self._cluster.name, start_s or since_s, picked)
             lineages.replace(self._id, lambda each: each.with_attempt(attempt))
         origin = "from the start"
@@ -324,7 +327,9 @@ class AutoRestart:
 
     def _result(self, lineage: Lineage, reason: str) -> Ended:
         newest = lineage.newest
-        decision = newest.decision if newest else None
+        decision = None
+        if newest:
+            decision = newest.decision
         success = decision is not None and decision.verdict is Verdict.FINISHED
         steps = [each.last_step for each in reversed(lineage.attempts) if each.last_step is not None]
         step = self._step if self._step is not None else next(iter(steps), None)

@@ -101,7 +101,8 @@ def run_on_host(
     ``attempt`` makes it an attempt of a lineage. The command is recorded first. If the connection is lost,
     the monitor finds out whether the command started; if not, the monitor makes sure that it never will.
     """
-    settings = attempt.settings if attempt else settings
+    if attempt:
+        settings = attempt.settings
     commands = CommandStarter(ctx.backend_resources(SSH.name), host)
     remote = commands.record(command, settings.name if settings else "", folders.workdir, folders.output_dir)
     job = new_job(ctx, SSH.name, remote, settings)

@@ -123,7 +123,9 @@ def _expanded_by_old(field: re.Match[str], context: PathContext) -> str:
 
 def _value(padding: str, letter: str, context: PathContext) -> str | None:
     is_supported = context.version is None or context.version >= _SINCE.get(letter, (0, 0))
-    value = context.values().get(letter) if is_supported else None
+    value = None
+    if is_supported:
+        value = context.values().get(letter)
     if isinstance(value, int):
         width = int(padding.lstrip("0")[:3] or "0")
         return str(value).zfill(min(width, _MAX_PADDING))

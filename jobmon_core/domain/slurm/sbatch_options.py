@@ -135,7 +135,11 @@ def spelled_out(words: Sequence[str], sbatch_help: str) -> list[str]:
             read_with_unknown(found)
         except UnknownOption as error:
             names = [name for name in listed if name.startswith(error.name)]
-            name = error.name if error.name in listed else names[0] if len(names) == 1 else ""
+            name = ""
+            if error.name in listed:
+                name = error.name
+            elif len(names) == 1:
+                name = names[0]
             at = found.index(f"--{error.name}") if name else len(found)
             if at + listed.get(name, False) >= len(found):
                 return found

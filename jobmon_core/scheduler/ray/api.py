@@ -141,10 +141,9 @@ class RayApi:
         ]
         query = urlencode([("detail", "1"), ("limit", str(_LIMIT)), *filters])
         data = self._json(f"/api/v0/{kind}?{query}", TIMEOUT_S, _LIST_BYTES)
-        try:
-            found = data["data"]["result"]["result"]
-        except (TypeError, KeyError) as error:
-            raise RayFailed(f"the dashboard sent no list of {kind}") from error
+        found = _at(data, "data", "result", "result")
+        if found is None:
+            raise RayFailed(f"the dashboard sent no list of {kind}")
         return _dicts(found)
 
     def has_pending_nodes(self) -> bool:
@@ -156,9 +155,7 @@ class RayApi:
 
     def cluster_status(self) -> str:
         """Ask for the text that ``ray status`` prints."""
-        data = self._json("/api/cluster_status?format=1", TIMEOUT_S)
-        text = data.get("data") if isinstance(data, dict) else None
-        status = text.get("clusterStatus") if isinstance(text, dict) else None
+        status = _at(self._json("/api/cluster_status?format=1", TIMEOUT_S), "data", "clusterStatus")
         if not isinstance(status, str):
             raise RayFailed("the dashboard sent no status of the cluster")
         return status
@@ -172,9 +169,7 @@ class RayApi:
 
     def gpus(self) -> list[dict[str, Any]]:
         """Ask for the GPUs of all nodes."""
-        data = self._json("/nodes?view=summary", TIMEOUT_S, _LIST_BYTES)
-        inner = data.get("data") if isinstance(data, dict) else None
-        nodes = inner.get("summary") if isinstance(inner, dict) else None
+        nodes = _at(self._json("/nodes?view=summary", TIMEOUT_S, _LIST_BYTES), "data", "summary")
         if not isinstance(nodes, list):
             raise RayFailed("the dashboard sent no list of nodes")
         return [gpu for node in _dicts(nodes) for gpu in _dicts(node.get("gpus"))]
@@ -183,7 +178,9 @@ class RayApi:
         """Submit a job."""
         body = json.dumps(description).encode()
         data = self._decoded(self._send("POST", "/api/jobs/", TIMEOUT_S, body=body))
-        name = data.get("submission_id") or data.get("job_id") if isinstance(data, dict) else None
+        name = None
+        if isinstance(data, dict):
+            name = data.get("submission_id") or data.get("job_id")
         if not isinstance(name, str):
             raise RayFailed("the dashboard sent no id of the job")
 
@@ -238,6 +235,13 @@ class RayApi:
             text = f"... {text[-_MAX_SHOWN:]}"
         why = f"the Ray dashboard {self.service} answered HTTP {answer.status}: {text}"
         raise RayFailed(why.rstrip(": "), answer.status)
+
+
+def _at(data: object, *keys: str) -> object:
+    """Return the value below these keys of an answer; None if it has none."""
+    for key in keys:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
 
 
 def _dicts(entries: object) -> list[dict[str, Any]]:

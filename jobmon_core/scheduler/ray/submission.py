@@ -176,7 +176,9 @@ def submit_through(
             return SubmitResult(Fate.ACCEPTED)
         return SubmitResult(Fate.REFUSED, _TAKEN)
     environment = description.get("runtime_env")
-    working_dir = environment.get(_WORKING_DIR) if isinstance(environment, dict) else None
+    working_dir = None
+    if isinstance(environment, dict):
+        working_dir = environment.get(_WORKING_DIR)
     if isinstance(environment, dict) and isinstance(working_dir, str) and is_folder_here(working_dir):
         try:
             package, content = package_of(Path(working_dir))
@@ -235,7 +237,9 @@ def send(
 def _found(api: RayApi, name: str, folder: JobFolder | None) -> SubmitResult | None:
     with suppress(RayFailed):
         if job := api.job(name):
-            registered = folder.registered() if folder else None
+            registered = None
+            if folder:
+                registered = folder.registered()
             if registered and registered.is_of_another_submission(job):
                 return SubmitResult(Fate.REFUSED, _TAKEN)
             return SubmitResult(Fate.ACCEPTED)

@@ -77,7 +77,9 @@ class SlurmJobControl:
 
     def _remembered_s(self) -> float | None:
         answer = self.runner.capture(commands.configuration(), _TIMEOUT_S)
-        match = _MIN_JOB_AGE.search(answer.stdout) if succeeded(answer) else None
+        match = None
+        if succeeded(answer):
+            match = _MIN_JOB_AGE.search(answer.stdout)
         if match:
             return float(match[1])
         return None
@@ -106,6 +108,8 @@ def _queued(text: str) -> tuple[QueuedJob, ...]:
 def _rows(text: str) -> Iterator[QueuedJob]:
     for line in text.split("\n"):
         listed, separator, name = line.partition("|")
-        job = values.listed_id(listed.strip()) if separator else None
+        job = None
+        if separator:
+            job = values.listed_id(listed.strip())
         if job:
             yield QueuedJob(JobRef(job[0].job_id), name)

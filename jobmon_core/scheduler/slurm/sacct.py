@@ -89,7 +89,9 @@ def _joined(runs: Iterator[_Run]) -> Iterator[_Run]:
             _continue(run, resized)
         elif resized is not None:
             yield resized
-        resized = run if run.main.get("State") == JobState.RESIZING else None
+        resized = None
+        if run.main.get("State") == JobState.RESIZING:
+            resized = run
         if resized is None:
             yield run
     if resized is not None:

@@ -97,7 +97,8 @@ def _lines(text: str) -> Iterator[str]:
     start = 0
     while start < len(text):
         end = text.find("\n", start)
-        end = len(text) if end < 0 else end
+        if end < 0:
+            end = len(text)
         yield text[start:end].translate(_CONTROLS)
         start = end + 1
 

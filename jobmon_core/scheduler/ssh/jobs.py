@@ -207,7 +207,9 @@ def _of_tmux(target: Target, answer: Answer, host: str) -> tuple[int, str]:
 
 
 def _of_pane(pane: Pane, answer: Answer) -> tuple[int, str] | None:
-    own = answer.look.processes.get(pane.pid) if pane.pid else None
+    own = None
+    if pane.pid:
+        own = answer.look.processes.get(pane.pid)
     if pane.is_dead or pane.pid is None or own is None:
         return None
     leader = own.foreground_group

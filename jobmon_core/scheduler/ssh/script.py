@@ -163,7 +163,9 @@ def path(text: str) -> str:
     """Return a path as a word of the script; a relative one counts from the home directory there."""
     if text.startswith("/"):
         return shlex.quote(text)
-    rest = text[2:] if text.startswith("~/") else "" if text == "~" else text
+    rest = text.removeprefix("~/")
+    if text == "~":
+        rest = ""
     if rest:
         return f'"$HOME"/{shlex.quote(rest)}'
     return '"$HOME"'

@@ -41,7 +41,9 @@ def ask_pending(runner: Runner, ref: JobRef, cluster: str) -> PendingFacts | Not
     The job may have started, or ended lately: then its state says so and nothing else is asked.
     """
     said = runner.capture(program_version("squeue"), _TIMEOUT_S)
-    version = values.version(said.stdout) if isinstance(said, Ran) else None
+    version = None
+    if isinstance(said, Ran):
+        version = values.version(said.stdout)
     fields = commands.fields_of(version or OLDEST_VERSION)
     jobs = _jobs_of(runner.capture(commands.job(str(ref), cluster, fields), _TIMEOUT_S), fields)
     if not isinstance(jobs, tuple):
