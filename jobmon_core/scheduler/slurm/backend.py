@@ -99,7 +99,7 @@ def _in_job(raw_job_id: str, cluster: str, command: Sequence[str]) -> tuple[str,
 
 
 def _pending_facts(ref: JobRef, cluster: str) -> PendingFacts | NotListed | Unreachable:
-    from jobmon_core.scheduler.slurm.site.pending import ask_pending
+    from jobmon_core.scheduler.slurm.pending import ask_pending
     from jobmon_core.system.runner import Runner
 
     return ask_pending(Runner(), ref, cluster)
@@ -113,7 +113,7 @@ def _job_control(_resources: BackendResources, cluster: str) -> JobControl:
 
 
 def _step_usage(raw_job_ids: Sequence[int]) -> Mapping[int, StepUsage]:
-    from jobmon_core.scheduler.slurm.site.sstat import ask_step_usage
+    from jobmon_core.scheduler.slurm.sacct import ask_step_usage
     from jobmon_core.system.runner import Runner
 
     return ask_step_usage(Runner(), raw_job_ids)

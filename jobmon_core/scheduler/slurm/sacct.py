@@ -12,13 +12,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.job.efficiency.jobstats import gpu_usage_of_comment
+from jobmon_core.domain.logs.diagnosis.model import StepUsage
 from jobmon_core.domain.slurm.rows import AccountingRow, GpuSource, GpuUsage, Usage
 from jobmon_core.domain.slurm.states import SIGNAL_BASE, JobState
 from jobmon_core.scheduler.slurm import values
 from jobmon_core.scheduler.slurm.commands import AGENT_STEP, SEP
+from jobmon_core.system.runner import Ran
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from jobmon_core.system.runner import Runner
 
 _UID = re.compile(r"by (\d{1,10})", re.ASCII)
 _RAW_JOB_ID = "JobIDRaw"
@@ -230,3 +234,35 @@ def _memory(step: Fields) -> Iterator[int]:
 def _cpu_s(step: Fields) -> float | None:
     texts = (step.get("TotalCPU", ""), values.tres(step.get("TRESUsageInTot", "")).get("cpu", ""))
     return max((seconds for text in texts if (seconds := values.duration_s(text)) is not None), default=None)
+
+
+_TIMEOUT_S = 5.0
+_FIELDS = "JobID,TRESUsageInTot"
+_EXTERN_STEP = "extern"
+
+
+def ask_step_usage(runner: Runner, raw_job_ids: Sequence[int]) -> dict[int, StepUsage]:
+    """Return what the steps of running jobs of the default cluster use, by raw job id; one query for all."""
+    listed = ",".join(map(str, raw_job_ids))
+    answer = runner.capture(["sstat", "-a", "-n", "-P", "-j", listed, "-o", _FIELDS], _TIMEOUT_S)
+    # the exit code is 0 even if the controller is down; an unknown job does not affect the others
+    if isinstance(answer, Ran):
+        return read_step_usage(answer.stdout)
+    return {}
+
+
+def read_step_usage(text: str) -> dict[int, StepUsage]:
+    """Parse the output of sstat, and add up the steps of each job."""
+    found: dict[int, StepUsage] = {}
+    for line in text.splitlines():
+        step_id, _, usage = line.partition("|")
+        job_id, _, step = step_id.partition(".")
+        raw_id = values.number(job_id)
+        if raw_id is None or step == _EXTERN_STEP:
+            continue
+        amounts = values.tres(usage)
+        step_usage = StepUsage(
+            values.size_bytes(amounts.get("mem", "")), values.duration_s(amounts.get("cpu", ""))
+        )
+        found[raw_id] = found.get(raw_id, StepUsage()).plus(step_usage)
+    return found

@@ -17,7 +17,7 @@ from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.scheduler.base import ShortJobState
 from jobmon_core.scheduler.slurm import commands, sbatch_output, values
 from jobmon_core.scheduler.slurm.job_control import SlurmJobControl
-from jobmon_core.scheduler.slurm.site.records import read_partitions
+from jobmon_core.scheduler.slurm.site_records import read_partitions
 from jobmon_core.system.runner import NotStarted, Ran, succeeded
 
 if TYPE_CHECKING:

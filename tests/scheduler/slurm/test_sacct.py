@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobmon_core.domain.logs.diagnosis.model import StepUsage
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import AccountingRow, GpuSource, GpuUsage
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm.commands import ACCOUNTING_FIELDS, SEP, accounting_fields_of
-from jobmon_core.scheduler.slurm.sacct import is_answer, read_accounting
+from jobmon_core.scheduler.slurm.sacct import ask_step_usage, is_answer, read_accounting, read_step_usage
+from jobmon_core.system.runner import TimedOut
 from tests.recordings.record import AWKWARD_NAME, WORK
+from tests.support.fake_runner import FakeRunner, said
 from tests.support.recordings import EACH_VERSION, NEW, OLD, Recordings, job_id, recorded
 
 LEDGER = recorded("accounting").stdout
@@ -281,3 +284,28 @@ def test_a_job_that_is_being_resized_runs() -> None:
     assert row.state.is_alive
     first, other = read_accounting(sacct_output(resizing, {**MAIN, "JobIDRaw": "8"}), 7)
     assert [first.state, other.state] == [JobState.RESIZING, JobState.from_slurm(MAIN["State"])]
+
+
+ANSWER = """\
+1001.batch|cpu=00:00:01,energy=0,fs/disk=1380449,mem=24340K,pages=0,vmem=236064K
+1001.0|cpu=1-00:00:02,energy=0,fs/disk=6977,mem=1560K,pages=0,vmem=2920K
+1001.extern|cpu=00:10:00,energy=0,mem=9999K
+1002.batch|
+ garbage
+|||
+"""
+
+
+def test_the_steps_of_each_job_are_added_up() -> None:
+    assert read_step_usage(ANSWER) == {
+        1001: StepUsage((24340 + 1560) * 1024, 86_403.0),
+        1002: StepUsage(),
+    }
+
+
+def test_one_query_asks_about_all_jobs_and_no_answer_is_no_figure() -> None:
+    answer = said(ANSWER, "sstat: error: couldn't get steps for job 9\n")
+    runner = FakeRunner().on("sstat", answers=[answer, TimedOut(("sstat",), 5.0)])
+    assert set(ask_step_usage(runner, [1001, 1002, 9])) == {1001, 1002}
+    assert runner.asked == [("sstat", "-a", "-n", "-P", "-j", "1001,1002,9", "-o", "JobID,TRESUsageInTot")]
+    assert ask_step_usage(runner, [1001]) == {}

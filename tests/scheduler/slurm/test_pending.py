@@ -20,8 +20,8 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm.commands import SEP, fields_of
-from jobmon_core.scheduler.slurm.site.pending import ask_pending
-from jobmon_core.scheduler.slurm.site.records import (
+from jobmon_core.scheduler.slurm.pending import ask_pending
+from jobmon_core.scheduler.slurm.site_records import (
     gpus_of,
     place_of,
     read_dependencies,

@@ -11,7 +11,7 @@ from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.scheduler.slurm import commands, values
 from jobmon_core.scheduler.slurm.commands import OLDEST_VERSION, SEP, program_version
-from jobmon_core.scheduler.slurm.site.records import (
+from jobmon_core.scheduler.slurm.site_records import (
     place_of,
     read_dependencies,
     read_jobs,

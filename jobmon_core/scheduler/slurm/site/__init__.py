@@ -1,1 +1,0 @@
-"""What Slurm says about the site: partitions, nodes, limits, the queue. Queried only for a user who asks."""
