@@ -90,7 +90,9 @@ def memory(group: Cgroup) -> Memory | None:
         prefix = b""
     counters = _counters(f"{folder}/memory.stat")
     reclaimable = sum(counters.get(prefix + name, 0) for name in _RECLAIMABLE)
-    kills = _kills_v2(folder) if group.is_v2 else _kills_v1(folder)
+    kills = _kills_v1(folder)
+    if group.is_v2:
+        kills = _counters(f"{folder}/memory.events").get(b"oom_kill")
     return Memory(
         max(0, usage - reclaimable), _memory_limit(group), kills, "cgroup v2" if group.is_v2 else "cgroup v1"
     )
@@ -175,10 +177,6 @@ def _memory_limit(group: Cgroup) -> int | None:
     if limit is not None and limit < _UNLIMITED_BYTES:
         return limit
     return None
-
-
-def _kills_v2(folder: str) -> int | None:
-    return _counters(f"{folder}/memory.events").get(b"oom_kill")
 
 
 def _kills_v1(folder: str) -> int | None:

@@ -13,9 +13,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
-from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, QueueRow, Record, Usage
+from jobmon_core.domain.slurm.rows import (
+    AccountingRow,
+    Disabled,
+    QueueRow,
+    Record,
+    Usage,
+)
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.system.files import write_atomically
+from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
 from jobmon_core.system.json_codec import from_json, to_json
 
 if TYPE_CHECKING:
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from jobmon_core.domain.slurm.log_paths import LogPaths
+
 
 Row = TypeVar("Row", bound=QueueRow)
 
@@ -144,7 +151,7 @@ class WithoutAccounting:
         """See `Scheduler`."""
         return ()
 
-    def ask_log_templates(self, job_id: int) -> LogPaths | None:  # noqa: ARG002 - see below
+    def ask_log_templates(self, job_id: int) -> LogPaths | None:  # noqa: ARG002 - known from the beginning
         """See `Scheduler`."""
         return None
 
@@ -179,6 +186,17 @@ def reserve_id(root: Path, create: Callable[[Path], None]) -> Path:
             job_id += 1
         else:
             return path
+
+
+def reserve_folder(root: Path, is_taken: Callable[[int], bool] = lambda _number: False) -> Path:
+    """Create the private folder of the next free id that is not taken, see `reserve_id`."""
+
+    def create(path: Path) -> None:
+        if is_taken(int(path.name)):
+            raise FileExistsError
+        path.mkdir(PRIVATE_FOLDER)
+
+    return reserve_id(root, create)
 
 
 def read_record(kind: type[T], path: Path) -> T:

@@ -13,8 +13,6 @@ from jobmon_core.system.process import descendants, read_stat
 from jobmon_core.system.runner import Runner, succeeded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jobmon_core.domain.node.telemetry.model import Gpu
     from jobmon_core.scheduler.process.client import Process
     from jobmon_core.system.process import ProcStat
@@ -102,7 +100,8 @@ def _look(known: _Known, now_s: float) -> WorkerNow:
         return WorkerNow(
             WorkerStatus.DEAD, process.id.pid, process.started_s, last_activity_s=known.last_activity_s
         )
-    cpu_s = _cpu_s([process.id.pid, *descendants(process.id.pid, -1)])
+    family = (process.id.pid, *descendants(process.id.pid, -1))
+    cpu_s = sum(each.cpu_s for pid in family if (each := read_stat(pid)))
     since_s = known.at_s or process.started_s
     used_s = cpu_s - known.cpu_s
     percent = None
@@ -120,10 +119,6 @@ def _stat(process: Process) -> ProcStat | None:
     if stat and stat.start_ticks == process.id.start_ticks:
         return stat
     return None
-
-
-def _cpu_s(pids: Sequence[int]) -> float:
-    return sum(stat.cpu_s for pid in pids if (stat := read_stat(pid)))
 
 
 def _with_gpus(workers: list[WorkerNow], runner: Runner) -> list[WorkerNow]:

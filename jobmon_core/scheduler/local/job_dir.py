@@ -20,7 +20,7 @@ from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
 from jobmon_core.system.process import ProcessId, ProcessStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -166,17 +166,6 @@ def _read(kind: type[T], path: Path) -> T | None:
     with suppress(FileNotFoundError):
         return read_record(kind, path)
     return None
-
-
-def new_job_dir(root: Path, is_free: Callable[[int], bool] = lambda _: True) -> JobDir:
-    """Create the directory of a new job, with the next id that is not in ``root`` and ``is_free`` accepts."""
-
-    def create(path: Path) -> None:
-        if not is_free(int(path.name)):
-            raise FileExistsError
-        path.mkdir(PRIVATE_FOLDER)
-
-    return JobDir(reserve_id(root, create))
 
 
 def new_task_id(folder: JobDir) -> int:

@@ -27,7 +27,8 @@ from jobmon_core.domain.slurm.sbatch_options import (
     parse_time_limit_s,
     read_arguments,
 )
-from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobDir, JobSpec, TaskEnv, new_job_dir
+from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobDir, JobSpec, TaskEnv
+from jobmon_core.scheduler.records import reserve_folder
 from jobmon_core.system.runner import start_detached
 from jobmon_core.system.users import user_name
 
@@ -138,7 +139,7 @@ def start_job(root: Path, request: LocalRequest) -> JobDir:
     """Start a job with its supervisor; a job that cannot be started leaves nothing behind."""
     if any(not JobDir(root / str(job_id)).path.is_dir() for job_id in request.spec.after_ok):
         raise SchedulerRejected("Batch job submission failed: Job dependency problem")
-    folder = new_job_dir(root, lambda job_id: _has_free_logs(request.spec, job_id))
+    folder = JobDir(reserve_folder(root, lambda job_id: not _has_free_logs(request.spec, job_id)))
     try:
         folder.create(request.spec, request.script)
         _start_supervisor(folder, request.variables)

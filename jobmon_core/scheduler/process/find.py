@@ -77,7 +77,7 @@ def find_processes(name: str) -> list[Process]:
         and process.uid == os.getuid()
         and runs_program(process.argv, name)
         and process.id.pid not in hidden
-        and not _descends_from_jobmon(process.id.pid)
+        and not any(map(is_jobmon, _with_ancestors(process.id.pid)))
     ]
     known = {process.id.pid for process in found}
     top = [process for process in found if _parent(process.id.pid) not in known]
@@ -91,10 +91,6 @@ def find_started_by(launchers: Sequence[Process], name: str) -> list[Process]:
     found = [process for pid in pids if _parent(pid) in parents and (process := find_process(pid))]
     started = [process for process in found if runs_program(process.argv, name)]
     return sorted(started, key=lambda process: (process.id.start_ticks, process.id.pid))
-
-
-def _descends_from_jobmon(pid: int) -> bool:
-    return any(map(is_jobmon, _with_ancestors(pid)))
 
 
 def is_jobmon(pid: int) -> bool:

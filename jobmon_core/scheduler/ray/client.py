@@ -20,7 +20,6 @@ from jobmon_core.scheduler.ray.records import (
     JobFolder,
     Registered,
     Reply,
-    Status,
     find_folder,
     new_folder,
 )
@@ -118,15 +117,12 @@ class RayScheduler(WithoutAccounting):
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Return what the latest look showed of a job; see `Scheduler`."""
-        status = self._status(job_id)
+        status = JobFolder(self._root / str(job_id)).status()
         if status.gone_why:
             return NotListed(status.gone_why)
         if status.row is None:
             return NotListed()
         return (status.row.as_record(),)
-
-    def _status(self, job_id: int) -> Status:
-        return JobFolder(self._root / str(job_id)).status()
 
     def ask_log_templates(self, job_id: int) -> LogPaths | None:
         """See `Scheduler`."""

@@ -13,10 +13,9 @@ from jobmon_core.scheduler.ray.ray_job import RayJob  # noqa: TC001 - json_codec
 from jobmon_core.scheduler.records import (
     StatusRow,
     read_record,
-    reserve_id,
+    reserve_folder,
     write_record,
 )
-from jobmon_core.system.files import PRIVATE_FOLDER
 from jobmon_core.system.process import ProcessId, ProcessStatus
 
 if TYPE_CHECKING:
@@ -193,13 +192,7 @@ def find_folder(root: Path, service: str, entry: RayJob, session: str) -> JobFol
 
 def new_folder(root: Path, job: Registered, is_taken: Callable[[int], bool]) -> JobFolder:
     """Create the folder of a job; its number is the next one that is not taken."""
-
-    def create(path: Path) -> None:
-        if is_taken(int(path.name)):
-            raise FileExistsError
-        path.mkdir(PRIVATE_FOLDER)
-
-    folder = JobFolder(reserve_id(root, create))
+    folder = JobFolder(reserve_folder(root, is_taken))
     folder.register(job)
     return folder
 

@@ -31,16 +31,12 @@ def _print(text: str) -> None:
         print(f"jobmon: {text}", file=sys.stderr)
 
 
-def _never_known(_ref: JobRef) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class SubmissionFinder:
     """Searches for a job whose id sbatch did not print."""
 
     list_sessions: Callable[[str], Sessions]
-    is_known: Callable[[JobRef], bool] = _never_known  # a watched job cannot be the new one
+    is_known: Callable[[JobRef], bool] = lambda _ref: False  # a watched job cannot be the new one
     tell: Callable[[str], None] = _print
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.time

@@ -113,12 +113,11 @@ def _reservation(record: str) -> Reservation:
 def read_licenses(text: str, requested: str) -> tuple[License, ...]:
     """Parse the licences that a request such as ``matlab:2,ansys`` names."""
     wanted = {part.partition(":")[0] for part in requested.replace("|", ",").split(",")}
-    found = map(_license, records(text, "LicenseName"))
+    found = (
+        License(value(each, "LicenseName"), _number(each, "Total"), _number(each, "Free"))
+        for each in records(text, "LicenseName")
+    )
     return tuple(each for each in found if each.name in wanted)
-
-
-def _license(record: str) -> License:
-    return License(value(record, "LicenseName"), _number(record, "Total"), _number(record, "Free"))
 
 
 def read_limits(text: str, user: str, uid: int | None, account: str) -> tuple[Limit, ...]:

@@ -137,16 +137,16 @@ def submit_short_job(runner: Runner, name: str, options: Sequence[str], script: 
     lines = answer.stdout.splitlines() if succeeded(answer) else []
     if jobs := sbatch_output.announced_jobs(lines):
         return jobs[-1]
-    if isinstance(answer, Ran) and answer.exit_code > 0 and not _may_exist(answer):
+    if (
+        isinstance(answer, Ran)
+        and answer.exit_code > 0
+        and not sbatch_output.may_have_been_accepted(answer.exit_code, answer.stderr)
+    ):
         raise SchedulerRejected(answer.error_text)
     why = "sbatch: printed no job id" if succeeded(answer) else answer.error_text
     if succeeded(runner.capture(cancel, _SHORT_JOB_TIMEOUT_S)):
         raise SchedulerUnavailable(f"{why}; the job {name} was cancelled, if it exists")
     raise SchedulerUnavailable(f"{why}; if the job exists, `{' '.join(cancel)}` cancels it")
-
-
-def _may_exist(failure: Ran) -> bool:
-    return sbatch_output.may_have_been_accepted(failure.exit_code, failure.stderr)
 
 
 def short_job_state(runner: Runner, job: Submitted) -> ShortJobState | None:

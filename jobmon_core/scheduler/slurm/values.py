@@ -115,14 +115,13 @@ def listed_id(text: str) -> tuple[JobRef, IndexSet | None] | None:
         ref, pending = parse_listed(text)
     except ValueError:
         return None
-    is_too_large = pending is not None and max(len(pending), _last(pending) + 1) > _MAX_ARRAY_SIZE
+    is_too_large = False
+    if pending is not None:
+        last = max((span[-1] for span in pending.spans), default=0)
+        is_too_large = max(len(pending), last + 1) > _MAX_ARRAY_SIZE
     if is_too_large:
         return None
     return (ref, pending)
-
-
-def _last(indices: IndexSet) -> int:
-    return max((span[-1] for span in indices.spans), default=0)
 
 
 def array_part(job_id: int, task: str) -> tuple[JobRef, IndexSet | None]:

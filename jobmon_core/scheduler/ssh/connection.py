@@ -99,7 +99,8 @@ def framed(script: str, nonce: str) -> str:
 def answer(result: Result, nonce: str, host: Host) -> str | Unreachable:
     """Return what the script printed, or why nothing is known about the host."""
     if not isinstance(result, Ran):
-        return Unreachable(_missing(result) if isinstance(result, NotStarted) else result.error_text)
+        hint = "; install the OpenSSH client" if isinstance(result, NotStarted) else ""
+        return Unreachable(f"{result.error_text}{hint}")
     if result.exit_code == _SSH_FAILED:
         return Unreachable(_why(result.stderr) or f"ssh: no connection to {host.destination}")
     _, begin, rest = result.stdout.partition(f"\n{nonce}-begin\n")
@@ -108,10 +109,6 @@ def answer(result: Result, nonce: str, host: Host) -> str | Unreachable:
         why = _why(result.stderr) or f"ssh ended with exit code {result.exit_code}"
         return Unreachable(f"{host.name} gave no complete answer: {why}")
     return text
-
-
-def _missing(result: NotStarted) -> str:
-    return f"{result.error_text}; install the OpenSSH client"
 
 
 def _why(stderr: str) -> str:

@@ -22,8 +22,8 @@ from jobmon_core.domain.artifacts.model import Listing
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.node.hosts.model import HostJob, HostUsage
 from jobmon_core.domain.node.telemetry.model import Disk, Memory, Node, Sample, Worker
-from jobmon_core.scheduler.records import read_record, reserve_id, write_record
-from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
+from jobmon_core.scheduler.records import read_record, reserve_folder, write_record
+from jobmon_core.system.files import write_atomically
 from jobmon_core.system.process import ProcessId, ProcessStatus
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class HostRecords:
 
     def create(self, job: HostJob) -> JobFolder:
         """Record a new job under the next free number."""
-        folder = JobFolder(reserve_id(self.folder, lambda path: path.mkdir(PRIVATE_FOLDER)))
+        folder = JobFolder(reserve_folder(self.folder))
         folder.save(job)
         return folder
 

@@ -29,9 +29,7 @@ from jobmon_core.system.runner import Runner
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from jobmon_core.domain.node.hosts.model import SeenRun
     from jobmon_core.scheduler.base import BackendResources, RemoteJob
-    from jobmon_core.scheduler.ssh.records import JobFolder
 
 _NO_VARIABLES: Mapping[str, str] = {}
 _PAUSES_S = (0.0, 2.0, 8.0)
@@ -146,7 +144,8 @@ class CommandStarter:
         """Start a recorded command; return why it is not known whether it started, empty if it did."""
         folder = self._jobs.records.of(number)
         job = folder.load()
-        text = script.examine((_start_text(job.run_id, command, workdir, variables), _run_line(folder, job)))
+        start = _start_text(job.run_id, command, workdir, variables)
+        text = script.examine((start, script.run_line(number, job.run_id, prevent_start=False)))
         problem = ""
         for pause_s in _PAUSES_S:
             self._pause(pause_s)
@@ -155,7 +154,8 @@ class CommandStarter:
             except SchedulerUnavailable as error:
                 problem = str(error)
                 continue
-            if _has_started(look.runs.get(number)):
+            run = look.runs.get(number)
+            if run is not None and (run.command is not None or run.exit_code is not None):
                 known, _ = apply_look(number, job, look, time.time())
                 with suppress(StorageFailed):
                     # without an end: the look that records it also copies the log
@@ -163,14 +163,6 @@ class CommandStarter:
                 return ""
             problem = f"{self._host} answered, but the command did not start in time"
         return problem
-
-
-def _run_line(folder: JobFolder, job: HostJob) -> str:
-    return script.run_line(folder.number, job.run_id, prevent_start=False)
-
-
-def _has_started(run: SeenRun | None) -> bool:
-    return run is not None and (run.command is not None or run.exit_code is not None)
 
 
 def _start_text(

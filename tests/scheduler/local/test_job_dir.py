@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.local.client import job_status_rows
-from jobmon_core.scheduler.local.job_dir import JobDir, TaskRecord, exported, new_job_dir, new_task_id
+from jobmon_core.scheduler.local.job_dir import JobDir, TaskRecord, exported, new_task_id
+from jobmon_core.scheduler.records import reserve_folder
 from jobmon_core.system.process import ProcessId
 
 # the files of a job of the first release
@@ -89,12 +90,12 @@ def test_records_keep_the_keys_of_the_first_release(first_release: JobDir) -> No
 
 
 def test_a_new_job_gets_the_next_id_even_after_task_ids(tmp_path: Path) -> None:
-    first = new_job_dir(tmp_path)
-    assert (first.id, new_task_id(first), new_job_dir(tmp_path).id) == (1, 2, 3)
+    first = JobDir(reserve_folder(tmp_path))
+    assert (first.id, new_task_id(first), JobDir(reserve_folder(tmp_path)).id) == (1, 2, 3)
 
 
 def test_a_damaged_record_is_named(tmp_path: Path) -> None:
-    folder = new_job_dir(tmp_path)
+    folder = JobDir(reserve_folder(tmp_path))
     folder.write_task(TaskRecord(1, JobState.RUNNING))
     assert folder.tasks() == [TaskRecord(1, JobState.RUNNING)]
     (folder.path / "task.json").write_text("{", encoding="utf-8")
