@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import os
-import struct
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -99,62 +96,3 @@ def _with_io(process: Process) -> Process:
     read, written = proc.read_io(process.pid)
     usage = Usage(process.usage.own_s, process.usage.children_s, read, written)
     return dataclasses.replace(process, usage=usage)
-
-
-_INFO_BYTES, _MASK_EXIT, _STATUS_AT = 64, 1 << 3, 60
-_GET_INFO = (3 << 30) | (_INFO_BYTES << 16) | (0xFF << 8) | 11  # _IOWR(0xFF, 11, struct pidfd_info)
-
-
-Exit = tuple[int | None, int | None]  # the exit code and the signal of a process; None if not known
-NOT_KNOWN: Exit = (None, None)
-
-
-class ProcessHandle:
-    """A running process, also for the time after its end."""
-
-    def __init__(self, pid: int) -> None:
-        """Begin; of a process that has just ended, nothing is known."""
-        self.pid = pid
-        self.output = ""  # the path of the file that it prints to; empty if that is a pipe or a device
-        self.is_pooled = False  # see `Worker.is_pooled`
-        self._fd: int | None = None
-        with suppress(OSError):
-            self._fd = os.pidfd_open(pid)
-
-    def note(self, *, is_pooled: bool) -> None:
-        """Note what can be seen only while it runs."""
-        self.is_pooled = is_pooled
-        with suppress(OSError):
-            path = os.readlink(f"{proc.PROC}/{self.pid}/fd/1")  # noqa: PTH115 - paths are texts here
-            is_file = path.startswith("/") and not path.startswith("/dev/")
-            self.output = path.removesuffix(" (deleted)") if is_file else ""
-
-    def exit(self) -> Exit:
-        """Return how it ended, once its parent has read that, and close the handle."""
-        if self._fd is None:
-            return NOT_KNOWN
-        info = bytearray(_INFO_BYTES)
-        struct.pack_into("=Q", info, 0, _MASK_EXIT)
-        try:
-            fcntl.ioctl(self._fd, _GET_INFO, info)
-        except OSError:
-            return NOT_KNOWN
-        finally:
-            self.close()
-        has_status = struct.unpack_from("=Q", info)[0] & _MASK_EXIT
-        if has_status:
-            return exit_of(struct.unpack_from("=i", info, _STATUS_AT)[0])
-        return NOT_KNOWN
-
-    def close(self) -> None:
-        """Release the handle."""
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
-
-
-def exit_of(wait_status: int) -> Exit:
-    """Return what a wait status says."""
-    if os.WIFSIGNALED(wait_status):
-        return None, os.WTERMSIG(wait_status)
-    return os.waitstatus_to_exitcode(wait_status), None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import struct
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.agent import proc
-from jobmon_core.agent.processes import NOT_KNOWN, Exit, ProcessHandle, exit_of
 from jobmon_core.domain.node.telemetry.model import Gpu, RankGroup, Worker, WorkerStatus
 from jobmon_core.domain.node.telemetry.processes import bytes_moved, cpu_seconds, is_pool, starts_others
 from jobmon_core.domain.node.telemetry.workers import (
@@ -42,6 +45,65 @@ class Span(NamedTuple):
     end_s: float  # Unix seconds
     seconds: float
     since_ticks: int | None  # clock ticks from boot to its start; None in the first round
+
+
+_INFO_BYTES, _MASK_EXIT, _STATUS_AT = 64, 1 << 3, 60
+_GET_INFO = (3 << 30) | (_INFO_BYTES << 16) | (0xFF << 8) | 11  # _IOWR(0xFF, 11, struct pidfd_info)
+
+
+Exit = tuple[int | None, int | None]  # the exit code and the signal of a process; None if not known
+NOT_KNOWN: Exit = (None, None)
+
+
+class ProcessHandle:
+    """A running process, also for the time after its end."""
+
+    def __init__(self, pid: int) -> None:
+        """Begin; of a process that has just ended, nothing is known."""
+        self.pid = pid
+        self.output = ""  # the path of the file that it prints to; empty if that is a pipe or a device
+        self.is_pooled = False  # see `Worker.is_pooled`
+        self._fd: int | None = None
+        with suppress(OSError):
+            self._fd = os.pidfd_open(pid)
+
+    def note(self, *, is_pooled: bool) -> None:
+        """Note what can be seen only while it runs."""
+        self.is_pooled = is_pooled
+        with suppress(OSError):
+            path = os.readlink(f"{proc.PROC}/{self.pid}/fd/1")  # noqa: PTH115 - paths are texts here
+            is_file = path.startswith("/") and not path.startswith("/dev/")
+            self.output = path.removesuffix(" (deleted)") if is_file else ""
+
+    def exit(self) -> Exit:
+        """Return how it ended, once its parent has read that, and close the handle."""
+        if self._fd is None:
+            return NOT_KNOWN
+        info = bytearray(_INFO_BYTES)
+        struct.pack_into("=Q", info, 0, _MASK_EXIT)
+        try:
+            fcntl.ioctl(self._fd, _GET_INFO, info)
+        except OSError:
+            return NOT_KNOWN
+        finally:
+            self.close()
+        has_status = struct.unpack_from("=Q", info)[0] & _MASK_EXIT
+        if has_status:
+            return exit_of(struct.unpack_from("=i", info, _STATUS_AT)[0])
+        return NOT_KNOWN
+
+    def close(self) -> None:
+        """Release the handle."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
+def exit_of(wait_status: int) -> Exit:
+    """Return what a wait status says."""
+    if os.WIFSIGNALED(wait_status):
+        return None, os.WTERMSIG(wait_status)
+    return os.waitstatus_to_exitcode(wait_status), None
 
 
 class WorkerMeter:

@@ -24,12 +24,8 @@ from jobmon_core.domain.slurm.states import Outcome, exit_phrase
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.scheduler.local.backend import LOCAL
-from jobmon_core.scheduler.local.command import (
-    CommandSubmitter,
-    ForegroundJob,
-    ForwardedSignals,
-    TerminalClosed,
-)
+from jobmon_core.scheduler.local.command import CommandSubmitter
+from jobmon_core.scheduler.local.foreground import ForegroundJob, ForwardedSignals, TerminalClosed
 from jobmon_core.scheduler.local.job_dir import JobDir
 from jobmon_core.scheduler.this_host import INTERPRETER, program_or_script
 from jobmon_core.system.files import file_stamp

@@ -135,9 +135,9 @@ SLURM = Backend(
         version=deferred("slurm.submission", "version"),
     ),
     short_jobs=ShortJobs(
-        submit=deferred("slurm.submission", "submit_short_job"),
-        state=deferred("slurm.submission", "short_job_state"),
-        cancel=deferred("slurm.submission", "cancel_short_job"),
+        submit=deferred("slurm.short_job", "submit_short_job"),
+        state=deferred("slurm.short_job", "short_job_state"),
+        cancel=deferred("slurm.short_job", "cancel_short_job"),
     ),
     pending_facts=_pending_facts,
     job_control=_job_control,

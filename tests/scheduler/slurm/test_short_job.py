@@ -9,7 +9,7 @@ import pytest
 from jobmon_core.domain.errors import SchedulerMissing, SchedulerRejected, SchedulerUnavailable
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import ShortJobState, Submitted
-from jobmon_core.scheduler.slurm.submission import (
+from jobmon_core.scheduler.slurm.short_job import (
     cancel_short_job,
     short_job_state,
     submit_short_job,

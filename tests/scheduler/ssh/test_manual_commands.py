@@ -9,7 +9,7 @@ import pytest
 
 from jobmon_core.domain.node.hosts.model import HostJob, Target
 from jobmon_core.scheduler.base import BackendResources
-from jobmon_core.scheduler.ssh.on_host import manual_commands
+from jobmon_core.scheduler.ssh.manual_commands import manual_commands
 from jobmon_core.scheduler.ssh.records import HostRecords
 
 
