@@ -1,7 +1,4 @@
-"""What backends without query commands keep: the status of a task as a row, in files of JSON, under ids.
-
-The ids are 1, 2, 3 ..., each the name of a file or directory.
-"""
+"""The status of a task in a backend without query commands, and its form as a row of squeue or sacct."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.rows import (
@@ -21,17 +17,14 @@ from jobmon_core.domain.slurm.rows import (
     Usage,
 )
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
 from jobmon_core.system.json_codec import from_json, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from _typeshed import DataclassInstance
 
     from jobmon_core.domain.slurm.log_paths import LogPaths
-
 
 Row = TypeVar("Row", bound=QueueRow)
 
@@ -162,51 +155,3 @@ class WithoutAccounting:
     def cluster_name(self) -> str:
         """See `Scheduler`."""
         return ""
-
-
-T = TypeVar("T")
-
-_BACKENDS = ("local", "ray", "ssh")
-
-
-def reserve_id(root: Path, create: Callable[[Path], None]) -> Path:
-    """Create the path of the next free id in ``root``; concurrent callers get different ones.
-
-    The folders of the other backends beside it count, too: in one home, an id shall name one job.
-    ``create`` makes it, and raises FileExistsError if the id is taken. Other errors of it pass through.
-    """
-    folders = [root, *(root.parent / name for name in _BACKENDS)]
-    entries = (entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir())
-    job_id = max((int(name) for name in entries if name.isdecimal()), default=0) + 1
-    while True:
-        path = root / str(job_id)
-        try:
-            create(path)
-        except FileExistsError:
-            job_id += 1
-        else:
-            return path
-
-
-def reserve_folder(root: Path, is_taken: Callable[[int], bool] = lambda _number: False) -> Path:
-    """Create the private folder of the next free id that is not taken, see `reserve_id`."""
-
-    def create(path: Path) -> None:
-        if is_taken(int(path.name)):
-            raise FileExistsError
-        path.mkdir(PRIVATE_FOLDER)
-
-    return reserve_id(root, create)
-
-
-def read_record(kind: type[T], path: Path) -> T:
-    """Return the record in a file."""
-    try:
-        return from_json(kind, json.loads(path.read_text(encoding="utf-8", errors="replace")))
-    except (ValueError, RecursionError) as error:
-        raise StateUnreadable(f"{path} is damaged: {error}") from error
-
-
-def write_record(path: Path, record: object, *, durable: bool = True) -> None:
-    """Replace the record in a file; if ``durable``, it survives a power cut."""
-    write_atomically(path, json.dumps(to_json(record)).encode(), durable=durable)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jobmon_core.scheduler.records import reserve_id
+from jobmon_core.scheduler.numbered_files import reserve_id
 
 
 def test_an_id_is_unique_among_all_backends_of_a_home(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Submission, Submitted
-from jobmon_core.scheduler.local.job_dir import CLUSTER, JobDir, TaskEnv, all_job_dirs
+from jobmon_core.scheduler.local.job_dir import JobDir, all_job_dirs
+from jobmon_core.scheduler.local.task_env import CLUSTER, TaskEnv
 from jobmon_core.scheduler.records import StatusRow, from_answer, same_fields, to_answer
 from jobmon_core.system.process import ProcessId, ProcessStatus, start_ticks
 

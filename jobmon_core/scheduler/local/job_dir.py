@@ -6,23 +6,17 @@ STATE/8   a symbolic link to 7, which reserves a job id for one of its array tas
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from jobmon_core.domain.slurm.job_ids import IndexSet
-from jobmon_core.domain.slurm.log_paths import PathContext, expand
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.records import read_record, reserve_id, write_record
+from jobmon_core.scheduler.numbered_files import read_record, reserve_id, write_record
 from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
 from jobmon_core.system.process import ProcessId, ProcessStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
-
 
 KILL_WAIT_S = 30.0  # Slurm's default between SIGTERM and SIGKILL
 
@@ -180,97 +174,3 @@ def all_job_dirs(root: Path) -> list[JobDir]:
     """Return the directories of all jobs."""
     paths = (path for path in root.iterdir() if path.name.isdecimal())
     return [JobDir(path) for path in paths if path.is_dir() and not path.is_symlink()]
-
-
-CLUSTER = "local"
-_KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER")  # other SLURM_* describe the Slurm job that jobmon may run in
-_BASIC = ("HOME", "LOGNAME", "PATH", "SHELL", "USER")
-
-
-@dataclass(frozen=True, slots=True)
-class TaskEnv:
-    """Computes the file paths and the environment of one task."""
-
-    spec: JobSpec
-    job_id: int
-    index: int | None
-    raw_job_id: int
-    host: str
-
-    @property
-    def node(self) -> str:
-        """The host's short name."""
-        return self.host.split(".", 1)[0]
-
-    def path(self, template: str) -> str:
-        """Expand the pattern of a file name for this task."""
-        context = PathContext(
-            job_id=self.raw_job_id,
-            array_job_id=None if self.index is None else self.job_id,
-            array_task=self.index,
-            user=self.spec.user,
-            job_name=self.spec.name,
-            node=self.node,
-        )
-        return expand(template, context)
-
-    def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
-        """Return the task's environment: the variables selected by ``--export``, and Slurm's."""
-        if self.spec.keeps_environment:
-            return dict(inherited)
-        user_variables = {
-            name: value for name, value in inherited.items() if not name.startswith("SLURM_") or name in _KEPT
-        }
-        return {
-            **exported(user_variables, self.spec.export),
-            "ENVIRONMENT": "BATCH",
-            "SLURMD_NODENAME": self.node,
-            "SLURM_CLUSTER_NAME": CLUSTER,
-            "SLURM_JOB_ID": str(self.raw_job_id),
-            "SLURM_JOB_NAME": self.spec.name,
-            "SLURM_JOB_NODELIST": self.node,
-            "SLURM_JOB_NUM_NODES": "1",
-            "SLURM_JOB_UID": str(self.spec.uid),
-            "SLURM_JOB_USER": self.spec.user,
-            "SLURM_LOCALID": "0",
-            "SLURM_NNODES": "1",
-            "SLURM_NODEID": "0",
-            "SLURM_NODELIST": self.node,
-            "SLURM_PROCID": "0",
-            "SLURM_SUBMIT_DIR": self.spec.submit_dir,
-            "SLURM_SUBMIT_HOST": self.node,
-            **self._array_variables(),
-        }
-
-    def _array_variables(self) -> dict[str, str]:
-        if self.index is None:
-            return {}
-        indices = list(IndexSet.parse(self.spec.array))
-        steps = {later - earlier for earlier, later in pairwise(indices)}
-        return {
-            "SLURM_ARRAY_JOB_ID": str(self.job_id),
-            "SLURM_ARRAY_TASK_COUNT": str(len(indices)),
-            "SLURM_ARRAY_TASK_ID": str(self.index),
-            "SLURM_ARRAY_TASK_MAX": str(indices[-1]),
-            "SLURM_ARRAY_TASK_MIN": str(indices[0]),
-            "SLURM_ARRAY_TASK_STEP": str(min(steps, default=1)),
-        }
-
-
-def exported(environment: Mapping[str, str], export: str) -> dict[str, str]:
-    """Return the variables that the text of ``--export`` selects: all for an empty text or ``ALL``.
-
-    Other text is a list of names (``NONE`` and ``NIL`` name none): these variables and ``_BASIC`` are kept.
-    With ``ALL`` among the names all are kept. ``NAME=VALUE`` also sets a variable.
-    """
-    # split at the commas outside quotes; sbatch does not remove the quotes
-    entries = re.findall(r"""(?:"[^"]*"|'[^']*'|[^,])+""", export) or ["ALL"]
-    has_all = any(entry.upper() == "ALL" for entry in entries)
-    selected = {name: value for name, value in environment.items() if has_all or name in _BASIC}
-    for entry in entries:
-        name, equals, value = entry.partition("=")
-        if equals and name:
-            selected[name] = value
-        elif name in environment:
-            selected[name] = environment[name]
-    return selected

@@ -27,8 +27,9 @@ from jobmon_core.domain.slurm.sbatch_options import (
     parse_time_limit_s,
     read_arguments,
 )
-from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobDir, JobSpec, TaskEnv
-from jobmon_core.scheduler.records import reserve_folder
+from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobDir, JobSpec
+from jobmon_core.scheduler.local.task_env import TaskEnv
+from jobmon_core.scheduler.numbered_files import reserve_folder
 from jobmon_core.system.runner import start_detached
 from jobmon_core.system.users import user_name
 

@@ -23,7 +23,8 @@ from jobmon_core.domain.backends import INTERRUPTED
 from jobmon_core.domain.errors import StateUnreadable, StorageFailed
 from jobmon_core.domain.slurm.job_ids import IndexSet
 from jobmon_core.domain.slurm.states import LAUNCH_IO_FAILED, JobState
-from jobmon_core.scheduler.local.job_dir import JobDir, JobSpec, TaskEnv, TaskRecord, new_task_id
+from jobmon_core.scheduler.local.job_dir import JobDir, JobSpec, TaskRecord, new_task_id
+from jobmon_core.scheduler.local.task_env import TaskEnv
 from jobmon_core.system.environment import user_environment
 from jobmon_core.system.process import ProcessId, adopt_orphans, descendants, own_peak_kib, start_ticks
 from jobmon_core.system.runner import start_detached

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.records import StatusRow, WithoutAccounting, read_record, to_answer, write_record
+from jobmon_core.scheduler.numbered_files import read_record, write_record
+from jobmon_core.scheduler.records import StatusRow, WithoutAccounting, to_answer
 from jobmon_core.system.process import ProcessId, ProcessStatus
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from urllib.parse import quote
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.ray.api import RayApi, Version
-from jobmon_core.scheduler.ray.cluster_state import death_of, demands_of, may_start, shortage, totals_of
+from jobmon_core.scheduler.ray.cluster_state import death_of, may_start
+from jobmon_core.scheduler.ray.demands import demands_of, shortage, totals_of
 from jobmon_core.scheduler.ray.log_copy import LINES, add_to_copy, copy_message
 from jobmon_core.scheduler.ray.ray_job import RayFailed, RayJob, Reading, read_job
 from jobmon_core.scheduler.ray.records import JobFolder, Registered, Reply, Status, all_folders

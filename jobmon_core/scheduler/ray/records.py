@@ -9,13 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
+from jobmon_core.scheduler.numbered_files import read_record, reserve_folder, write_record
 from jobmon_core.scheduler.ray.ray_job import RayJob  # noqa: TC001 - json_codec reads the hints
-from jobmon_core.scheduler.records import (
-    StatusRow,
-    read_record,
-    reserve_folder,
-    write_record,
-)
+from jobmon_core.scheduler.records import StatusRow  # noqa: TC001 - json_codec reads the hints
 from jobmon_core.system.process import ProcessId, ProcessStatus
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
-    from jobmon_core.scheduler.slurm.find_submitted import Sessions
+    from jobmon_core.scheduler.slurm.session_search import Sessions
     from jobmon_core.scheduler.slurm.values import Version
     from jobmon_core.system.runner import Result
 
@@ -126,7 +126,7 @@ class SlurmScheduler:
 
     def sessions(self) -> Sessions:
         """Query all jobs of this user, each with the login session that it was submitted from."""
-        from jobmon_core.scheduler.slurm.find_submitted import read_sessions
+        from jobmon_core.scheduler.slurm.session_search import read_sessions
 
         argv = commands.sessions(str(os.getuid()), self._cluster)
         answer = _checked(self._runner.capture(argv, min(self._timeout_s, _SEARCH_TIMEOUT_S)))

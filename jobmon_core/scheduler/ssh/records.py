@@ -22,7 +22,7 @@ from jobmon_core.domain.artifacts.model import Listing
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.node.hosts.model import HostJob, HostUsage
 from jobmon_core.domain.node.telemetry.model import Disk, Memory, Node, Sample, Worker
-from jobmon_core.scheduler.records import read_record, reserve_folder, write_record
+from jobmon_core.scheduler.numbered_files import read_record, reserve_folder, write_record
 from jobmon_core.system.files import write_atomically
 from jobmon_core.system.process import ProcessId, ProcessStatus
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.local.client import job_status_rows
-from jobmon_core.scheduler.local.job_dir import JobDir, TaskRecord, exported, new_task_id
-from jobmon_core.scheduler.records import reserve_folder
+from jobmon_core.scheduler.local.job_dir import JobDir, TaskRecord, new_task_id
+from jobmon_core.scheduler.local.task_env import exported
+from jobmon_core.scheduler.numbered_files import reserve_folder
 from jobmon_core.system.process import ProcessId
 
 # the files of a job of the first release

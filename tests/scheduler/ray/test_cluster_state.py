@@ -9,7 +9,8 @@ import pytest
 
 from jobmon_core.domain.node.health.pods import parse_node_gpus
 from jobmon_core.scheduler.ray.api import RayApi
-from jobmon_core.scheduler.ray.cluster_state import death_of, demands_of, shortage, totals_of
+from jobmon_core.scheduler.ray.cluster_state import death_of
+from jobmon_core.scheduler.ray.demands import demands_of, shortage, totals_of
 from jobmon_core.scheduler.ray.ray_job import parse_job
 from tests.support.fake_ray import FakeRay, ray_job, ray_node
 
