@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import apprise  # noqa: F401 - loaded here, not by the helper of each attempt, which has a minute
 import pytest
 
 from jobmon_core.domain.channels import Receipt
