@@ -13,7 +13,7 @@ from jobmon.errors import UsageError, say
 from jobmon_core.app.outcome import ANSWERS, Watched
 from jobmon_core.app.remote.watch import watch_remote
 from jobmon_core.domain.job.job_settings import JobSettings
-from jobmon_core.domain.node.hosts.model import EXPECTED, Target
+from jobmon_core.domain.node.hosts.model import EXPECTED, HostTarget
 from jobmon_core.domain.visible_text import one_line
 from jobmon_core.lifecycle.start import MonitorStarter
 
@@ -51,7 +51,7 @@ def watch_on_host(options: argparse.Namespace) -> WatchedJob:
     if not options.job:
         raise UsageError(f"--host needs what to watch there: {EXPECTED}")
     try:
-        target = Target.parse(options.job)
+        target = HostTarget.parse(options.job)
     except ValueError as error:
         raise UsageError(str(error)) from error
     settings = job_settings(options)

@@ -23,7 +23,7 @@ from jobmon.api.records import LOG
 from jobmon.log import set_up_in_python
 from jobmon_core.app.from_python import open_context
 from jobmon_core.app.ray_job.checkpoints import newest_complete
-from jobmon_core.app.ray_job.look import RayCluster, RayStatus, Status, is_stalled
+from jobmon_core.app.ray_job.look import RayCluster, RayJobStatus, RayStatus, is_stalled
 from jobmon_core.app.ray_job.reports import (
     CheckpointInfo,
     EfaInfo,
@@ -350,11 +350,11 @@ def _cluster(head_pod: str, namespace: str) -> RayCluster:
     return RayCluster.open(open_context(), head_pod, namespace)
 
 
-def _status(cluster: RayCluster, job_id: str) -> Status:
+def _status(cluster: RayCluster, job_id: str) -> RayJobStatus:
     try:
         now = cluster.status(job_id)
     except UnknownJob as error:
-        now = Status(RayStatus.UNKNOWN, is_over=True, why=str(error))
+        now = RayJobStatus(RayStatus.UNKNOWN, is_over=True, why=str(error))
     if now.why:
         LOG.warning("job %s: %s", job_id, now.why)
     return now

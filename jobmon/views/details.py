@@ -14,7 +14,7 @@ from jobmon.views.running import array_rows, progress_rows
 from jobmon.views.status import health_text
 from jobmon.views.tasks import hidden_lines, history_rows, summary_rows, tasks_text, time_rows, unwatched_note
 from jobmon.views.telemetry.rows import problem_rows, telemetry_rows
-from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.overview import detailed_tasks, end_text, ending_of, in_order
 from jobmon_core.app.live.tasks import live_tasks
@@ -121,7 +121,7 @@ def _progress(live: LiveTask, key: str, progress: JobProgress, now_s: float) -> 
     yield from progress_rows(live, now_s)
     yield from telemetry_rows(live, now_s)
     if key in progress.artifacts:
-        yield from artifacts_rows(live.artifacts, now_s, is_running=live.group is Group.RUNNING)
+        yield from artifacts_rows(live.artifacts, now_s, is_running=live.group is StateGroup.RUNNING)
 
 
 def _shared(job: WatchedJob, progress: JobProgress, now_s: float) -> Pairs:

@@ -10,8 +10,7 @@ from jobmon.views.model import clock, elapsed, status_json
 from jobmon.views.record import fields, known_fields
 from jobmon.views.status import outcome_cell, run_cell, state_cell
 from jobmon.views.table import Cell, Shrink, table_lines
-from jobmon_core.app.jobs.find import OF_OUTCOME, group_of
-from jobmon_core.app.jobs.find import Group as JobGroup
+from jobmon_core.app.jobs.find import OF_OUTCOME, StateGroup, group_of
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.many.groups.member_view import view_of
 from jobmon_core.domain.visible_text import one_line
@@ -45,9 +44,16 @@ _STEPS = (
 )
 NOT_SUBMITTED, NEVER_STARTS, UNREADABLE = "not submitted", "never start", "unreadable"
 _ORDER = (
-    *(JobGroup.FAILED, JobGroup.UNKNOWN, NEVER_STARTS, UNREADABLE, JobGroup.CANCELLED, JobGroup.UNWATCHED),
-    *(JobGroup.RUNNING, JobGroup.PENDING, JobGroup.ENDING, JobGroup.RESTARTING, NOT_SUBMITTED),
-    JobGroup.COMPLETED,
+    *(
+        StateGroup.FAILED,
+        StateGroup.UNKNOWN,
+        NEVER_STARTS,
+        UNREADABLE,
+        StateGroup.CANCELLED,
+        StateGroup.UNWATCHED,
+    ),
+    *(StateGroup.RUNNING, StateGroup.PENDING, StateGroup.ENDING, StateGroup.RESTARTING, NOT_SUBMITTED),
+    StateGroup.COMPLETED,
 )
 _LIST_HEADERS = ("GROUP", "RUNS", "STATE", "SINCE")
 
@@ -150,7 +156,7 @@ def _row(run: GroupRun, known: Overview, now_s: float) -> list[Cell | str]:
     job = run.status.job
     # of a success, the last figures of its log
     figures = ""
-    if group_of(job) is JobGroup.COMPLETED:
+    if group_of(job) is StateGroup.COMPLETED:
         figures = view_of(job).metrics
     outcome = figures or outcome_cell(run.status, known, now_s)
     return [name, str(job.ref), job.partition, _nodes(job), state_cell(job), elapsed(job, now_s), outcome]
@@ -174,7 +180,7 @@ def _counted(runs: Sequence[GroupRun]) -> str:
 def _notes(group: Group, runs: Sequence[GroupRun]) -> Iterator[str]:
     if group.broken:
         yield f"{group.broken}; `jobmon group hold {group.name}` holds the rest"
-    if any(word_of(run) == JobGroup.FAILED for run in runs):
+    if any(word_of(run) == StateGroup.FAILED for run in runs):
         yield f"`jobmon group resubmit-failed {group.name}` submits the failed runs again"
     if any(word_of(run) == NOT_SUBMITTED for run in runs):
         yield f"some runs are not submitted: repeat `jobmon group submit {group.name} FILE`"

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.record import fields, known_fields
-from jobmon_core.app.jobs.find import Group, group_of
+from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.app.jobs.overview import ending_of
 from jobmon_core.app.live.tasks import phase_of
 from jobmon_core.domain.before.pending.categories import category_of, pending_words
@@ -98,7 +98,7 @@ def pending_reason(job: WatchedJob) -> str:
 def pending_text(job: WatchedJob) -> str:
     """Return what Slurm's reason for a pending job means, and the reason; empty unless it is pending."""
     reason = ""
-    if group_of(job) is Group.PENDING:
+    if group_of(job) is StateGroup.PENDING:
         reason = pending_reason(job)
     if reason:
         return f"{pending_words(reason)} ({reason})"

@@ -20,7 +20,7 @@ from jobmon.views.model import (
     state_counts,
 )
 from jobmon.views.record import fields, known_fields
-from jobmon_core.app.jobs.find import Group, group_of
+from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.humanize import count, listed
@@ -198,7 +198,7 @@ def _counts(patrol: Patrol) -> str:
     if not patrol.jobs:
         return "nothing is watched"
     numbers = Counter(job.seen.group for job in patrol.jobs)
-    return ", ".join(f"{numbers[group]} {group}" for group in Group if numbers[group])
+    return ", ".join(f"{numbers[group]} {group}" for group in StateGroup if numbers[group])
 
 
 def _verdict(patrol: Patrol) -> Iterator[str]:

@@ -8,7 +8,7 @@ from jobmon.views.model import age, clock, iso, json_number, span, stamp
 from jobmon.views.record import fields, known_fields
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import ASCII, bar
-from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.domain.humanize import duration, rate
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.progress.figures import batch, done, epoch, loss, metrics, units
@@ -221,7 +221,7 @@ def _problem(event: Event, live: LiveTask) -> str:
 def progress_age(live: LiveTask, now_s: float) -> str:
     """Return e.g. ``, 12s ago``: how long ago a running task made its latest progress; empty if unknown."""
     samples = live.progress.history.samples
-    if live.group is not Group.RUNNING or not samples:
+    if live.group is not StateGroup.RUNNING or not samples:
         return ""
     return f", {age(max(0.0, now_s - samples[-1].at_s))} ago"
 

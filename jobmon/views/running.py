@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jobmon.views.model import clock, span, state_counts
 from jobmon.views.progress import WILL_TIME_OUT, eta, finish, problems, progress_age, workers_count
 from jobmon.views.record import fields
-from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.humanize import count, duration, rate
@@ -53,7 +53,7 @@ def job_progress(status: JobStatus, progress: JobProgress | None, now_s: float) 
     """
     if progress is None:
         return ""
-    running = [live for live in live_tasks(status, progress, now_s) if live.group is Group.RUNNING]
+    running = [live for live in live_tasks(status, progress, now_s) if live.group is StateGroup.RUNNING]
     known = [live for live in running if live.progress.progress]
     if len(known) != 1 and len(running) != 1:
         return ", ".join(filter(None, (*_problem_counts(running), _range_of_shares(known))))
@@ -121,7 +121,7 @@ def progress_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
 
 def array_rows(tasks: Iterable[LiveTask], now_s: float) -> Iterator[tuple[str, str]]:
     """Yield the rows of ``jobmon show`` about the progress of all running tasks of an array."""
-    running = [live for live in tasks if live.group is Group.RUNNING]
+    running = [live for live in tasks if live.group is StateGroup.RUNNING]
     if text := _range_of_shares(running):
         shown = len(_shares(running))
         of_how_many = ""
@@ -138,7 +138,7 @@ def array_rows(tasks: Iterable[LiveTask], now_s: float) -> Iterator[tuple[str, s
 def _figures(live: LiveTask, progress: Progress, now_s: float) -> Iterator[tuple[str, str]]:
     parts = ", ".join(filter(None, (done(progress), epoch(progress))))
     yield "progress", f"{parts}{progress_age(live, now_s)}"
-    if live.group is Group.RUNNING:
+    if live.group is StateGroup.RUNNING:
         yield "ETA", eta(live, now_s)
     rates = (live.estimate.rate_per_s, live.estimate.average_rate_per_s)
     recent, average = (rate(per_s, progress.unit) for per_s in rates)
@@ -166,7 +166,7 @@ def launch_lines(live: LiveTask, now_s: float) -> Iterator[tuple[Severity, str]]
     judged, or if the task does not run.
     """
     state = live.launch
-    if state is None or state.verdict is Severity.UNKNOWN or live.group is not Group.RUNNING:
+    if state is None or state.verdict is Severity.UNKNOWN or live.group is not StateGroup.RUNNING:
         return
     yield _launch_verdict(state, now_s)
     shown = state.items
@@ -203,7 +203,7 @@ def launch_json(tasks: Sequence[LiveTask]) -> dict[str, Any]:
     if state is None:
         return {"launch": None}
     verdict = (_RESULTS | {Severity.PENDING: "checking"})[state.verdict]
-    if state.verdict is Severity.PENDING and tasks[0].group is not Group.RUNNING:
+    if state.verdict is Severity.PENDING and tasks[0].group is not StateGroup.RUNNING:
         verdict = _RESULTS[Severity.UNKNOWN]
     items = [
         {**fields(item, "text", name="id", details="evidence"), "result": _RESULTS[item.severity]}

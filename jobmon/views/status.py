@@ -23,7 +23,7 @@ from jobmon.views.restarts import restart_text
 from jobmon.views.running import job_progress
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon.views.text_width import text_width, truncated
-from jobmon_core.app.jobs.find import Group, counts, fitting, group_of, running_tasks
+from jobmon_core.app.jobs.find import StateGroup, counts, fitting, group_of, running_tasks
 from jobmon_core.app.jobs.overview import ending_of, failed_count
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.before.pending.categories import pending_words
@@ -71,13 +71,13 @@ _CHECKED = {"local": "local jobs last checked", "process": "processes last check
 _QUIT_HINT = "; Ctrl-C quits"
 _HEALTHY = (Health.ALIVE, Health.DONE)  # monitors that need no attention
 _STYLES = {
-    Group.RUNNING: Style.ACTIVE,
-    Group.COMPLETED: Style.GOOD,
-    Group.FAILED: Style.BAD,
-    Group.UNKNOWN: Style.ATTENTION,
-    Group.RESTARTING: Style.ATTENTION,
-    Group.CANCELLED: Style.DIM,
-    Group.UNWATCHED: Style.DIM,
+    StateGroup.RUNNING: Style.ACTIVE,
+    StateGroup.COMPLETED: Style.GOOD,
+    StateGroup.FAILED: Style.BAD,
+    StateGroup.UNKNOWN: Style.ATTENTION,
+    StateGroup.RESTARTING: Style.ATTENTION,
+    StateGroup.CANCELLED: Style.DIM,
+    StateGroup.UNWATCHED: Style.DIM,
 }
 
 
@@ -209,7 +209,7 @@ def _other_causes(job: WatchedJob) -> str:
 
 def _so_far(job: WatchedJob, why_pending: str, progress: str, age_s: float | None) -> str:
     failed = failed_count(job)
-    endings = filter(None, map(ending_of, job.tasks.values() if group_of(job) is Group.ENDING else ()))
+    endings = filter(None, map(ending_of, job.tasks.values() if group_of(job) is StateGroup.ENDING else ()))
     parts = (
         f"{failed} failed so far" if failed else "",
         progress,
@@ -284,17 +284,17 @@ def _numbers(jobs: Sequence[JobStatus]) -> Iterator[str]:
     doubtful = sum(each.job.is_doubtful_success for each in jobs)
     for group, number in counts(jobs):
         in_doubt = ""
-        if doubtful and group is Group.COMPLETED:
+        if doubtful and group is StateGroup.COMPLETED:
             in_doubt = f" ({doubtful} doubtful)"
         of_tasks = ""
-        if group is Group.RUNNING:
+        if group is StateGroup.RUNNING:
             of_tasks = _running_share([each.job for each in jobs])
         yield f"{number} {group}{in_doubt}{of_tasks}"
 
 
 def _running_share(jobs: Sequence[WatchedJob]) -> str:
     """Return e.g. `` (12 of 40 array tasks)``: how many tasks of running arrays run; empty without any."""
-    arrays = [job for job in jobs if job.is_array and group_of(job) is Group.RUNNING]
+    arrays = [job for job in jobs if job.is_array and group_of(job) is StateGroup.RUNNING]
     total = sum(state_counts(job).total() for job in arrays)
     if arrays:
         return f" ({sum(map(running_tasks, arrays))} of {total} array tasks)"

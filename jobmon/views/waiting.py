@@ -20,7 +20,7 @@ from jobmon.views.model import (
 from jobmon.views.record import fields
 from jobmon.views.restarts import restart_text
 from jobmon.views.running import job_progress
-from jobmon_core.app.jobs.find import Group, group_of
+from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.app.jobs.overview import ending_of, state_text
 from jobmon_core.app.wait import Result
 from jobmon_core.domain.humanize import count, listed
@@ -113,15 +113,15 @@ def _because(answer: Waited) -> str:
 def _so_far(job: WatchedJob, progress: str, now_s: float) -> str:
     """Return the state of a job that is not over, with its progress or what it waits for."""
     match group_of(job):
-        case Group.PENDING:
+        case StateGroup.PENDING:
             reason = pending_reason(job)
             if reason:
                 return f"still pending ({reason})"
             return "still pending"
-        case Group.RUNNING:
+        case StateGroup.RUNNING:
             parts = (f"still running, {elapsed(job, now_s)}", progress)
             return ", ".join(filter(None, parts))
-        case Group.RESTARTING:
+        case StateGroup.RESTARTING:
             return f"{state(job)}; {restart_text(job, None, now_s)}"
     endings = filter(None, map(ending_of, job.tasks.values()))
     return next((ending.text for ending in endings), "ended; jobmon is analysing its logs")
@@ -131,7 +131,7 @@ def _about_several(answers: Sequence[Waited]) -> str:
     """Return e.g. ``4 jobs: 1 failed, 1 running, 2 completed; 12 eval: CUDA out of memory``."""
     numbers = Counter(map(_word, answers))
     ended, others = ("failed", "cancelled", "of unknown outcome"), ("running", "pending", "ending")
-    order = (*ended, *others, Group.RESTARTING.value, "completed")
+    order = (*ended, *others, StateGroup.RESTARTING.value, "completed")
     counted = ", ".join(f"{numbers[word]} {word}" for word in order if numbers[word])
     bad = [each for each in answers if _word(each) in _NEED_A_REASON]
     named = listed([f"{_name(each)}: {_reason(each)}" for each in bad], _NAMED, "; ")
@@ -145,10 +145,10 @@ def _word(answer: Waited) -> str:
         return "of unknown outcome"
     group = group_of(_named_part(answer.job, answer))
     if answer.result is Result.FAILURE:
-        if group is Group.CANCELLED:
+        if group is StateGroup.CANCELLED:
             return "cancelled"
         return "failed"
-    if group in (Group.RUNNING, Group.PENDING, Group.RESTARTING):
+    if group in (StateGroup.RUNNING, StateGroup.PENDING, StateGroup.RESTARTING):
         return group.value
     return "ending"
 

@@ -17,7 +17,7 @@ from jobmon_core.agent.proc import Background
 from jobmon_core.agent.processes import own_pids
 from jobmon_core.agent.report_files import ReportFiles
 from jobmon_core.domain.node.telemetry.model import AgentReport, is_memory_short
-from jobmon_core.domain.node.telemetry.processes import Target
+from jobmon_core.domain.node.telemetry.processes import MeasuredTask
 from jobmon_core.store.telemetry import STALL, WANTED
 from jobmon_core.system.clock import Clock, Wake
 
@@ -54,7 +54,7 @@ class Agent:
         name = slurm_node or os.uname().nodename
         is_own_job = bool(options.job_id) and os.environ.get("SLURM_JOB_ID") == options.job_id
         self._own_step = os.environ.get("SLURM_STEP_ID", "") if is_own_job else ""
-        target = Target(options.job_id, frozenset(options.pids), slurm_node, own_pids(), self._own_step)
+        target = MeasuredTask(options.job_id, frozenset(options.pids), slurm_node, own_pids(), self._own_step)
         self._files = ReportFiles(Path(options.folder) / (options.node or name), self._started_s)
         self._meter = TaskMeter(target, name, options.disks, self._started_s, self._files.earlier())
         self._logs, self._reading = Logs(options.logs), Background()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from jobmon_core.domain.node.telemetry.model import Fabric
-    from jobmon_core.domain.node.telemetry.processes import Process, Target, Usage
+    from jobmon_core.domain.node.telemetry.processes import MeasuredTask, Process, Usage
 
 _SLOW_S = 30.0  # between two looks at what changes slowly: disks, and which cgroups the task is in
 _DISK_TIMEOUT_S = 0.1
@@ -43,7 +43,7 @@ class TaskMeter:
 
     def __init__(
         self,
-        target: Target,
+        target: MeasuredTask,
         node_name: str,
         disks: tuple[str, ...],
         now_s: float,

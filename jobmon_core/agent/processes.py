@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from jobmon_core.agent import proc
-from jobmon_core.domain.node.telemetry.processes import Process, Target, Usage, task_processes
+from jobmon_core.domain.node.telemetry.processes import MeasuredTask, Process, Usage, task_processes
 
 VARIABLES = frozenset(
     {
@@ -34,7 +34,7 @@ class _Identity(NamedTuple):
 class TaskProcesses:
     """The processes of a task, looked at again and again."""
 
-    target: Target
+    target: MeasuredTask
     _identities: dict[int, _Identity] = field(default_factory=dict)
     _known: frozenset[tuple[int, int]] = frozenset()
 

@@ -13,7 +13,7 @@ from jobmon_core.domain.node.telemetry.model import Gpu, RankGroup, Worker, Work
 from jobmon_core.domain.node.telemetry.processes import bytes_moved, cpu_seconds, is_pool, starts_others
 from jobmon_core.domain.node.telemetry.workers import (
     Gone,
-    Group,
+    WorkerGroup,
     find_workers,
     rank_groups,
     still_missed,
@@ -114,7 +114,7 @@ class WorkerMeter:
         self.ranks: tuple[RankGroup, ...] = ()
         self._missing = set(expected_pids)
         self._boot_s = boot_s
-        self._groups: tuple[Group, ...] = ()
+        self._groups: tuple[WorkerGroup, ...] = ()
         self._gone: tuple[Gone, ...] = ()
         self._states: dict[Key, list[str]] = {}
         self._active_s: dict[Key, float] = {}
@@ -175,7 +175,7 @@ class WorkerMeter:
         for key in self._handles.keys() - {group.top.key for group in self._groups}:
             self._handles.pop(key).close()
 
-    def _note_ended(self, earlier: tuple[Group, ...], present: set[Key], span: Span) -> None:
+    def _note_ended(self, earlier: tuple[WorkerGroup, ...], present: set[Key], span: Span) -> None:
         ended = [
             self._gone_worker(group, span)
             for group in earlier
@@ -193,7 +193,7 @@ class WorkerMeter:
             and group.top.start_ticks <= each.start_ticks
         }
 
-    def _gone_worker(self, group: Group, span: Span) -> Gone:
+    def _gone_worker(self, group: WorkerGroup, span: Span) -> Gone:
         handle = self._handles.get(group.top.key)
         code, signal = handle.exit() if handle else NOT_KNOWN
         worker = Worker(
@@ -217,7 +217,7 @@ class WorkerMeter:
             return handle.output
         return ""
 
-    def _worker(self, group: Group, span: Span, gpus: tuple[Gpu, ...]) -> Worker:
+    def _worker(self, group: WorkerGroup, span: Span, gpus: tuple[Gpu, ...]) -> Worker:
         main, key = group.main, group.top.key
         states = [*self._states.get(key, ()), main.state]
         percent, read, written = self._rates(group, span)
@@ -249,7 +249,7 @@ class WorkerMeter:
             self._own_log(key) if main.state == "Z" else "",
         )
 
-    def _rates(self, group: Group, span: Span) -> tuple[float | None, float | None, float | None]:
+    def _rates(self, group: WorkerGroup, span: Span) -> tuple[float | None, float | None, float | None]:
         before = self._before.get(group.top.key)
         if span.since_ticks is None or (before is None and group.top.start_ticks < span.since_ticks):
             return None, None, None

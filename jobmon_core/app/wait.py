@@ -38,7 +38,7 @@ _RESTART_TIMEOUT_S = 60.0  # another `jobmon recover` may be running
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class WaitTarget:
     """A job to wait for."""
 
     state_id: str  # empty if it is a run that was not submitted
@@ -47,7 +47,7 @@ class Target:
     outcome: Outcome | None = None  # as the group remembers it: the state file may be removed
 
 
-def target_finder(ctx: Context, arguments: Sequence[str]) -> Callable[[], list[Target]]:
+def target_finder(ctx: Context, arguments: Sequence[str]) -> Callable[[], list[WaitTarget]]:
     """Return a function that finds the jobs of all arguments, which are names of jobs or groups.
 
     Raises:
@@ -55,29 +55,29 @@ def target_finder(ctx: Context, arguments: Sequence[str]) -> Callable[[], list[T
     """
     finders = [_finder(ctx, each) for each in arguments]
 
-    def find() -> list[Target]:
+    def find() -> list[WaitTarget]:
         return list(dict.fromkeys(target for finder in finders for target in finder()))
 
     return find
 
 
-def _finder(ctx: Context, argument: str) -> Callable[[], list[Target]]:
+def _finder(ctx: Context, argument: str) -> Callable[[], list[WaitTarget]]:
     """Return a function that finds the jobs of one argument."""
     if argument in ctx.groups.names():
         file = ChangedFiles(lambda _path: _members(ctx, argument))
         return lambda: file.content(ctx.groups.path(argument))
     job, ref = find_job(ctx, argument)
-    return lambda: [Target(job.id, ref)]
+    return lambda: [WaitTarget(job.id, ref)]
 
 
-def _members(ctx: Context, name: str) -> list[Target]:
+def _members(ctx: Context, name: str) -> list[WaitTarget]:
     """Return the jobs of a group. The target of a run that was not submitted has no state id.
 
     Raises:
         UnknownGroup, StateUnreadable: the group was removed meanwhile, or its file cannot be read.
     """
     members = ctx.groups.load(name).members
-    return [Target(member.state_id, None, run, member.outcome) for run, member in members.items()]
+    return [WaitTarget(member.state_id, None, run, member.outcome) for run, member in members.items()]
 
 
 def wait_until_complete(ctx: Context, names: Iterable[str], deadline_s: float | None) -> None:
@@ -119,7 +119,7 @@ class WaitForJobs:
         """Begin without any I/O."""
         self._jobs = ChangedFiles(lambda path: self.ctx.store.load(path.stem))
 
-    def wait(self, find: Callable[[], Sequence[Target]], deadline_s: float | None) -> list[Waited]:
+    def wait(self, find: Callable[[], Sequence[WaitTarget]], deadline_s: float | None) -> list[Waited]:
         """Return the answer about each job when all are over, or at ``deadline_s`` (Unix seconds).
 
         Without a deadline, it waits for as long as a job runs. ``find`` returns the jobs; it is called at
@@ -139,7 +139,7 @@ class WaitForJobs:
             rest_s = _LOOK_INTERVAL_S if deadline_s is None else min(_LOOK_INTERVAL_S, deadline_s - now_s)
             self.ctx.clock.wait(rest_s)
 
-    def _answer(self, target: Target, *, doubtful_fails: bool) -> Waited:
+    def _answer(self, target: WaitTarget, *, doubtful_fails: bool) -> Waited:
         if not target.state_id:
             return Waited(None, None, Result.UNKNOWN, "it was not submitted", target.run)
         try:

@@ -9,7 +9,7 @@ import pytest
 
 from jobmon_core.analysis.triage import add_machine_samples
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
-from jobmon_core.domain.node.hosts.model import HostJob, HostUsage, Process
+from jobmon_core.domain.node.hosts.model import HostJob, HostProcess, HostUsage
 from jobmon_core.domain.node.telemetry.model import Sample
 from jobmon_core.domain.node.triage.judge import judge
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
@@ -19,7 +19,7 @@ from jobmon_core.store import telemetry as telemetry_files
 from jobmon_core.store.telemetry import TaskTelemetry
 
 GB = 1 << 30
-JOB = HostJob(host="box", name="train", process=Process(77, 1, "b"), command="python train.py")
+JOB = HostJob(host="box", name="train", process=HostProcess(77, 1, "b"), command="python train.py")
 USAGE = HostUsage(
     at_s=1000.0,
     folder="/data",

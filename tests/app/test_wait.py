@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobmon.views.waiting import Known, wait_line
-from jobmon_core.app.wait import Result, Target, Waited, WaitForJobs
+from jobmon_core.app.wait import Result, Waited, WaitForJobs, WaitTarget
 from jobmon_core.context import Context
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.store.home import Home
@@ -39,14 +39,14 @@ class Monitors(FakeClock):
             self.ctx.store.save(job)
         return wake
 
-    def watch(self, *jobs: WatchedJob) -> list[Target]:
+    def watch(self, *jobs: WatchedJob) -> list[WaitTarget]:
         for job in jobs:
             self.ctx.store.save(job)
             self.ctx.home.monitors.mkdir(exist_ok=True)
             self.ctx.owner_record(job.id).write(Owner.this_process())
-        return [Target(job.id, job.ref) for job in jobs]
+        return [WaitTarget(job.id, job.ref) for job in jobs]
 
-    def answers(self, targets: list[Target], for_s: float | None = None) -> list[Waited]:
+    def answers(self, targets: list[WaitTarget], for_s: float | None = None) -> list[Waited]:
         deadline_s = None if for_s is None else self.now_s + for_s
         return WaitForJobs(self.ctx, self.said.append).wait(lambda: targets, deadline_s)
 
@@ -80,10 +80,10 @@ def test_a_job_without_a_monitor_that_cannot_get_one_is_of_unknown_outcome(monit
     job = job_of(RUNNING)
     monitors.ctx.store.save(job)
     (monitors.ctx.home.monitors / f"{job.id}.lock").mkdir(parents=True)  # nothing can lock it
-    (answer,) = monitors.answers([Target(job.id, job.ref)])
+    (answer,) = monitors.answers([WaitTarget(job.id, job.ref)])
     assert (answer.result, "jobmon recover" in answer.why) == (Result.UNKNOWN, True)
     assert 60.0 <= sum(monitors.waits) <= 75.0
-    (answer,) = monitors.answers([Target(job.id, job.ref)], 2.0)
+    (answer,) = monitors.answers([WaitTarget(job.id, job.ref)], 2.0)
     assert answer.result is Result.UNKNOWN
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from jobmon.views.running import launch_json, launch_label, launch_lines
 from jobmon.views.top.drawing import ASCII
 from jobmon.views.top.job_page import JobPage
-from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
@@ -77,7 +77,7 @@ def test_a_launch_that_failed_shows_the_list_without_the_evidence_that_the_probl
 
 def test_what_is_not_known_or_over_is_not_shown() -> None:
     assert lines(replace(STARTED, verdict=Severity.UNKNOWN)) == ["launch"]
-    ended = replace(live(PASSED), group=Group.COMPLETED)
+    ended = replace(live(PASSED), group=StateGroup.COMPLETED)
     assert not list(launch_lines(ended, NOW_S))
 
 
@@ -88,7 +88,7 @@ def test_json_has_the_verdict_and_each_check_of_a_single_task() -> None:
     assert (item["name"], item["result"]) == ("workers", "failed")
     assert item["details"] == [f"line {n}" for n in range(6)]
     assert launch_json([live(PASSED), live(PASSED)]) == launch_json([]) == {"launch": None}
-    ended = replace(live(STARTED), group=Group.FAILED)
+    ended = replace(live(STARTED), group=StateGroup.FAILED)
     assert launch_json([ended])["launch"]["verdict"] == "not known"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jobmon.views.model import age, cause, doubt, elapsed, failed_task, pending_text, stamp, state
 from jobmon.views.running import job_progress
 from jobmon.views.tasks import unwatched_note
-from jobmon_core.app.jobs.find import Group, group_of
+from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.app.jobs.overview import in_order, may_still_run
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
 from jobmon_core.domain.humanize import count, size
@@ -154,7 +154,7 @@ def _look(entry: HandoverJob) -> Iterator[str]:
     yield from entry.look
     if any(each.checkpoints for each in entry.checkpoints):
         yield f"jobmon checkpoints {ref}"
-    if group_of(entry.job) is Group.PENDING:
+    if group_of(entry.job) is StateGroup.PENDING:
         yield f"jobmon why {ref}           # why it is pending, and what to do"
     elif entry.job.closed:
         yield f"jobmon diagnose {ref}      # {_purpose_of_diagnose(entry.job)}"

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon.views.handover.job import code, job_section, part, shell
 from jobmon.views.model import stamp, state
 from jobmon.views.running import job_progress
-from jobmon_core.app.jobs.find import Group as JobGroup
-from jobmon_core.app.jobs.find import group_of
+from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.visible_text import in_markdown, one_line
@@ -40,7 +39,7 @@ def handover_page(found: Handover, setting: Setting) -> str:
 def _page(found: Handover, setting: Setting) -> Iterator[str]:
     yield from part(f"# Handover: the jobs of {setting.user}")
     at = stamp(found.at_s, "%Y-%m-%d %H:%M %Z")
-    has_unwatched = any(group_of(job.job) is JobGroup.UNWATCHED for job in found.jobs)
+    has_unwatched = any(group_of(job.job) is StateGroup.UNWATCHED for job in found.jobs)
     but = ""
     if has_unwatched:
         but = ", except those marked `no longer watched`"

@@ -12,7 +12,7 @@ from jobmon.views.record import fields
 from jobmon.views.restarts import lineage_text
 from jobmon.views.tasks import time_rows
 from jobmon.views.telemetry import figures
-from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.overview import end_text
 from jobmon_core.domain.before.pending.wait import wait_json
 from jobmon_core.domain.humanize import count, duration, rate
@@ -123,7 +123,7 @@ def progress_text(data: ReportData) -> str:
 
 def figures_of(data: ReportData) -> list[tuple[str, str]]:
     """Return how far the task is, when it ends, its speed, loss and metrics; empty texts if not known."""
-    progress, is_running = data.progress.progress, data.live.group is Group.RUNNING
+    progress, is_running = data.progress.progress, data.live.group is StateGroup.RUNNING
     return [
         ("progress", progress_text(data)),
         ("ETA", eta(data.live, data.now_s) if is_running and progress else ""),
@@ -140,7 +140,7 @@ def pace_text(data: ReportData) -> str:
     if data.progress.progress:
         unit = data.progress.progress.unit
     when = "at the end"
-    if data.live.group is Group.RUNNING:
+    if data.live.group is StateGroup.RUNNING:
         when = "lately"
     average, latest = rate(found.average_rate_per_s, unit), rate(found.rate_per_s, unit)
     if not average:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.views.model import age, clock
 from jobmon.views.record import fields, known_fields
-from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.domain.humanize import count, size
 from jobmon_core.domain.node.telemetry.model import GONE, WorkerStatus
 from jobmon_core.domain.node.telemetry.summary import (
@@ -256,7 +256,7 @@ def live_json(tasks: Iterable[LiveTask], now_s: float) -> dict[str, Any]:
 
     They are about the tasks that run; the last three are null if no agent has reported about any of them.
     """
-    running = [live for live in tasks if live.group is Group.RUNNING]
+    running = [live for live in tasks if live.group is StateGroup.RUNNING]
     reported = [live for live in running if live.reports]
     problems = [
         {"job_id": live.ref, **fields(event, *_OF_PROBLEM, since="at_s")}

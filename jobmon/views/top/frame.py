@@ -14,7 +14,7 @@ from jobmon.views.top.drawing import UNICODE, Span, fitted, justified, line_widt
 from jobmon.views.top.job_list import LETTERS, NO_MONITOR, OLD_DATA, list_lines
 from jobmon.views.top.job_page import JobPage
 from jobmon.views.top.state import Page, View, matching, reselected
-from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.live.jobs import dated
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.humanize import count
@@ -186,7 +186,7 @@ def _counts(model: Model) -> Iterator[Span]:
     tasks = model.tasks
     numbers = Counter(each.group for each in tasks)
     problems = Counter(kind for each in tasks for kind in each.problems)
-    if texts := [f"{numbers[group]} {group}" for group in Group if numbers[group]]:
+    if texts := [f"{numbers[group]} {group}" for group in StateGroup if numbers[group]]:
         yield Span(", ".join(texts))
     for kind, number in problems.items():
         yield Span(f"{number} {WILL_TIME_OUT if kind is EventKind.TIME_LIMIT else kind}", LETTERS[kind][1])

@@ -11,7 +11,7 @@ from jobmon.views.progress import remaining
 from jobmon.views.telemetry.figures import gpus_short, is_memory_scarce
 from jobmon.views.text_width import truncated
 from jobmon.views.top.drawing import Column, Span, bar, fitted
-from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.overview import ending_of, state_text
 from jobmon_core.domain.humanize import duration, rate
 from jobmon_core.domain.logs.progress.events.event import EventKind
@@ -42,9 +42,9 @@ LETTERS = {
 NO_MONITOR = "!"
 OLD_DATA = "?"
 _STYLES = {
-    Group.COMPLETED: Style.GOOD,
-    Group.FAILED: Style.BAD,
-    Group.UNKNOWN: Style.ATTENTION,
+    StateGroup.COMPLETED: Style.GOOD,
+    StateGroup.FAILED: Style.BAD,
+    StateGroup.UNKNOWN: Style.ATTENTION,
 }
 
 
@@ -61,10 +61,10 @@ def letters(live: LiveTask) -> Span:
 
 def note(live: LiveTask) -> Span | None:
     """Return what the row of a task that does not run shows in place of progress; None if it runs."""
-    if live.group is Group.RUNNING:
+    if live.group is StateGroup.RUNNING:
         return None
     job, task = live.job, live.task
-    if live.group is Group.PENDING:
+    if live.group is StateGroup.PENDING:
         reason = pending_reason(job)
         state_word = "submitted, not yet listed"
         if job.tasks or job.pending_indices:
@@ -75,17 +75,17 @@ def note(live: LiveTask) -> Span | None:
             problem = hint.problem.removeprefix("is ").partition(":")[0]
             return Span(f"{state_word}, {problem} ({reason})", Style.ATTENTION)
         return Span(f"{state_word} ({reason})" if reason else state_word, Style.DIM)
-    if live.group is Group.ENDING and task and (ending := ending_of(task)):
+    if live.group is StateGroup.ENDING and task and (ending := ending_of(task)):
         return Span(ending.text, Style.ATTENTION)
     return Span(_ended(live), _STYLES.get(live.group, Style.DIM))
 
 
 def _ended(live: LiveTask) -> str:
-    if live.group is Group.UNWATCHED or live.task is None:
+    if live.group is StateGroup.UNWATCHED or live.task is None:
         return str(live.group)
     if live.task.end is None:
         return state(live.job)
-    why = "" if live.group is Group.CANCELLED else task_cause(live.task)
+    why = "" if live.group is StateGroup.CANCELLED else task_cause(live.task)
     how = state_text(live.task.end) + (", but doubtful" if live.task.is_doubtful_success else "")
     follows = ""
     if live.job.is_restarting:

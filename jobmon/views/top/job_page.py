@@ -38,7 +38,7 @@ from jobmon.views.top.drawing import (
 from jobmon.views.top.job_list import LETTERS, note, rate_per_s
 from jobmon.views.top.telemetry_lines import telemetry_sections
 from jobmon.views.top.worker_lines import task_lines
-from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.domain import finding
 from jobmon_core.domain.humanize import duration, rate
 from jobmon_core.domain.logs.diagnosis.patterns import Severity
@@ -227,7 +227,7 @@ def _fitting(width: int, text: str, shorter: str) -> str:
 
 
 def _artifacts(live: LiveTask, now_s: float) -> Iterator[Line]:
-    found, is_running = live.artifacts, live.group is Group.RUNNING
+    found, is_running = live.artifacts, live.group is StateGroup.RUNNING
     if saved := found.checkpoints:
         is_late = is_running and saved.is_overdue(found.looked_s)
         text = checkpoints_text(saved, found.looked_s, now_s, is_running=is_running)
@@ -237,7 +237,7 @@ def _artifacts(live: LiveTask, now_s: float) -> Iterator[Line]:
 
 
 def _outputs(live: LiveTask, outputs: Outputs, width: int) -> Section:
-    looked_s, is_running = live.artifacts.looked_s, live.group is Group.RUNNING
+    looked_s, is_running = live.artifacts.looked_s, live.group is StateGroup.RUNNING
     mark = Span(" (found in the log or script)" if outputs.is_found else "", Style.DIM)
     text = Span(outputs_text(outputs, looked_s, is_running=is_running))
     rows = [*_file_lines(file_rows(outputs, looked_s, is_running=is_running), width)]

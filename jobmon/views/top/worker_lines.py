@@ -10,7 +10,7 @@ from jobmon.views.model import age
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Span, bar
 from jobmon.views.top.job_list import note, rate_per_s
-from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.domain.humanize import rate
 from jobmon_core.domain.logs.progress.figures import percentage, units
 from jobmon_core.domain.logs.progress.workers import WorkerState, worker_rate_per_s, worker_state
@@ -55,7 +55,7 @@ def _state(live: LiveTask, worker: WorkerProgress, now_s: float) -> WorkerState:
 def state_span(live: LiveTask, worker: WorkerProgress, now_s: float) -> Span:
     """Return what a worker does by its log; of a job that does not run, only that it finished."""
     state = _state(live, worker, now_s)
-    if live.group is not Group.RUNNING and state is not WorkerState.FINISHED:
+    if live.group is not StateGroup.RUNNING and state is not WorkerState.FINISHED:
         return Span("")
     text = f"silent for {age(now_s - worker.written_s)}" if state is WorkerState.SILENT else str(state)
     return Span(text, _STYLES[state])

@@ -6,8 +6,7 @@ from collections import defaultdict
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.jobs.find import Group as JobGroup
-from jobmon_core.app.jobs.find import group_of
+from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.app.jobs.overview import ending_of, statuses
 from jobmon_core.app.restarts.lineages import end
 from jobmon_core.domain.errors import SchedulerMissing, StateUnreadable
@@ -82,7 +81,7 @@ def pending_jobs(runs: Iterable[GroupRun]) -> list[WatchedJob]:
 
 def failed_runs(runs: Iterable[GroupRun]) -> Iterator[GroupRun]:
     """Yield the runs whose jobs ended in a failure."""
-    return (run for run in runs if run.job and group_of(run.job) is JobGroup.FAILED)
+    return (run for run in runs if run.job and group_of(run.job) is StateGroup.FAILED)
 
 
 def failed_indices(job: WatchedJob) -> list[int]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.health.files import JobFiles, read_files
-from jobmon_core.app.jobs.find import Group, find_job
+from jobmon_core.app.jobs.find import StateGroup, find_job
 from jobmon_core.app.jobs.overview import end_text, ending_of, overview, state_text
 from jobmon_core.app.live.job_view import JobView, job_view
 from jobmon_core.app.live.telemetry import task_agents
@@ -46,15 +46,15 @@ if TYPE_CHECKING:
 
 _NO_FILES, _UNJUDGED = JobFiles(), LiveVerdict(())
 _STAGES = {
-    Group.RUNNING: Stage.RUNNING,
-    Group.PENDING: Stage.WAITING,
-    Group.ENDING: Stage.ENDING,
-    Group.RESTARTING: Stage.FAILED,
-    Group.COMPLETED: Stage.SUCCEEDED,
-    Group.FAILED: Stage.FAILED,
-    Group.CANCELLED: Stage.CANCELLED,
-    Group.UNKNOWN: Stage.UNKNOWN,
-    Group.UNWATCHED: Stage.UNWATCHED,
+    StateGroup.RUNNING: Stage.RUNNING,
+    StateGroup.PENDING: Stage.WAITING,
+    StateGroup.ENDING: Stage.ENDING,
+    StateGroup.RESTARTING: Stage.FAILED,
+    StateGroup.COMPLETED: Stage.SUCCEEDED,
+    StateGroup.FAILED: Stage.FAILED,
+    StateGroup.CANCELLED: Stage.CANCELLED,
+    StateGroup.UNKNOWN: Stage.UNKNOWN,
+    StateGroup.UNWATCHED: Stage.UNWATCHED,
 }
 _NO_MONITOR = {
     Health.DEAD: "its monitor is dead; `jobmon recover` restarts it",
@@ -128,7 +128,7 @@ def _job_facts(ctx: Context, view: JobView, live: LiveTask, files: JobFiles, unr
     now_s, job, task = ctx.clock.now(), live.job, live.task
     reports = tuple(report for report in live.reports if is_current(report, now_s))
     found, cluster, not_seen = _UNJUDGED, None, list[str]()
-    if live.group is Group.RUNNING and task:
+    if live.group is StateGroup.RUNNING and task:
         found = live_verdict(ctx, job, task)
         not_seen += found.unseen
         if live.agents.problem:
@@ -186,14 +186,14 @@ def _reason(live: LiveTask) -> str:
         return ""
     if task.diagnosis and task.diagnosis.cause:
         return task.diagnosis.headline
-    if live.group is Group.UNKNOWN:
+    if live.group is StateGroup.UNKNOWN:
         return task.end.why
     return end_text(task.end)
 
 
 def _problem(live: LiveTask) -> str:
     """Return why a pending task never starts, or why a success is doubtful; empty for any other."""
-    if live.group is Group.PENDING:
+    if live.group is StateGroup.PENDING:
         hint = pending_hint(_reason(live))
         if hint and not hint.starts_by_itself:
             return f"it {hint.problem}"
@@ -206,7 +206,7 @@ def _problem(live: LiveTask) -> str:
 
 def _elapsed_s(live: LiveTask, now_s: float) -> float | None:
     task = live.task
-    if task is None or live.group is Group.PENDING:
+    if task is None or live.group is StateGroup.PENDING:
         return None
     if task.end:
         return task.end.elapsed_s

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.artifacts.verify import checkpoints_of
-from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.live.log_errors import LogErrors
 from jobmon_core.app.patterns import own_pattern_file
@@ -66,7 +66,7 @@ def _files_of(ctx: Context, live: LiveTask, with_checkpoints: bool) -> JobFiles:
         return JobFiles()
     logs = (live.progress.logs or tuple(known_files(job, task)))[:_MAX_LOGS]
     errors: tuple[str, ...] = ()
-    if live.group in (Group.RUNNING, Group.ENDING):
+    if live.group in (StateGroup.RUNNING, StateGroup.ENDING):
         found = LogErrors(job, own_pattern_file(ctx)).latest(logs)
         errors = tuple(f"{line.clock} {line.text}".lstrip() for line in found)
     return JobFiles(

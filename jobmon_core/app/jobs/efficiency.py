@@ -80,7 +80,7 @@ def collect(ctx: Context, arguments: Sequence[str], since_s: float) -> Collected
     return Collected(tuple(runs), tuple(problems))
 
 
-def _is_late(ctx: Context, target: Target, rows: Rows) -> bool:
+def _is_late(ctx: Context, target: EfficiencyTarget, rows: Rows) -> bool:
     """Whether accounting answered, but lacks an end that jobmon knows and that is new."""
     missing = target.ends.keys() - _ended(rows.get(target.id, {})) if target.id in rows else set()
     return any(_is_new(ctx, target.ends[key].ended_s) for key in missing if target.ends[key].started_s)
@@ -95,7 +95,7 @@ def _ended(rows: Mapping[JobRef, AccountingRow]) -> set[str]:
     return {ref.key for ref, row in rows.items() if row.state.phase is Phase.ENDED}
 
 
-def _runs(ctx: Context, target: Target, rows: Rows) -> Iterator[RunEfficiency]:
+def _runs(ctx: Context, target: EfficiencyTarget, rows: Rows) -> Iterator[RunEfficiency]:
     """Yield the runs of a target from accounting, then those whose end only jobmon knows."""
     of_target, ends = rows.get(target.id, {}), target.ends
     name = target.job.name if target.job else ""
@@ -116,7 +116,7 @@ def _runs(ctx: Context, target: Target, rows: Rows) -> Iterator[RunEfficiency]:
 
 
 def _with_measured(
-    ctx: Context, target: Target, key: str, found: Efficiency, started_s: int | None
+    ctx: Context, target: EfficiencyTarget, key: str, found: Efficiency, started_s: int | None
 ) -> Efficiency:
     if target.job is None or started_s is None:
         return found
@@ -124,9 +124,9 @@ def _with_measured(
     return found.with_measured(measured_use(nodes))
 
 
-def ask_accounting(ctx: Context, targets: Iterable[Target]) -> tuple[Rows, list[str]]:
+def ask_accounting(ctx: Context, targets: Iterable[EfficiencyTarget]) -> tuple[Rows, list[str]]:
     """Return the records of each target of Slurm, and why a cluster gave none."""
-    by_cluster: dict[str, list[Target]] = {}
+    by_cluster: dict[str, list[EfficiencyTarget]] = {}
     for target in targets:
         if target.job is None or target.job.backend == DEFAULT_BACKEND:
             by_cluster.setdefault(target.cluster, []).append(target)
@@ -156,7 +156,7 @@ def _query(ctx: Context, cluster: str, job_ids: Sequence[int]) -> dict[int, tupl
     return {job_id: scheduler.read_accounting(answer.text, job_id) for job_id in job_ids}
 
 
-def _last_runs(target: Target, rows: Iterable[AccountingRow]) -> dict[JobRef, AccountingRow]:
+def _last_runs(target: EfficiencyTarget, rows: Iterable[AccountingRow]) -> dict[JobRef, AccountingRow]:
     """Return the last run of each part of the target; ``rows`` are oldest first."""
     return {
         row.ref: row
@@ -167,7 +167,7 @@ def _last_runs(target: Target, rows: Iterable[AccountingRow]) -> dict[JobRef, Ac
     }
 
 
-class Target(NamedTuple):
+class EfficiencyTarget(NamedTuple):
     """A job, or a part of it."""
 
     ref: JobRef
@@ -190,7 +190,7 @@ class Target(NamedTuple):
         return {task.key: task.end for task in tasks if task.end and self.ref.key in ("", task.key)}
 
 
-def find_targets(ctx: Context, arguments: Sequence[str], since_s: float) -> list[Target]:
+def find_targets(ctx: Context, arguments: Sequence[str], since_s: float) -> list[EfficiencyTarget]:
     """Return what the arguments name, each once; without any, the jobs that ended since ``since_s``.
 
     A group stands for those of its jobs whose state files can be read, and an attempt for its whole lineage.
@@ -201,12 +201,12 @@ def find_targets(ctx: Context, arguments: Sequence[str], since_s: float) -> list
     """
     if not arguments:
         ended = (job for job in all_jobs(ctx) if job.ended and last_change_s(job) >= since_s)
-        return [Target(job.ref, job) for job in ended]
+        return [EfficiencyTarget(job.ref, job) for job in ended]
     found = (target for argument in arguments for target in _named(ctx, argument))
     return [*{target.id: target for target in found}.values()]
 
 
-def _named(ctx: Context, argument: str) -> Iterator[Target]:
+def _named(ctx: Context, argument: str) -> Iterator[EfficiencyTarget]:
     try:
         ref = JobRef.parse(argument)
     except ValueError:
@@ -217,24 +217,24 @@ def _named(ctx: Context, argument: str) -> Iterator[Target]:
         yield from _attempts(ctx, job, ref)
         return
     if not find_watched(ctx, ref):
-        yield Target(ref, None)
+        yield EfficiencyTarget(ref, None)
         return
     job, ref = find_job(ctx, argument)
     yield from _attempts(ctx, job, ref)
 
 
-def _attempts(ctx: Context, job: WatchedJob, ref: JobRef) -> Iterator[Target]:
+def _attempts(ctx: Context, job: WatchedJob, ref: JobRef) -> Iterator[EfficiencyTarget]:
     """Yield a job, or the part that is meant; in its place all attempts of its lineage, if it has one."""
     lineage = lineages_of(ctx, [job]).get(job.id)
     for attempt in lineage.attempts if lineage else ():
         found = job if attempt.state_id == job.id else ctx.store.read(ctx.store.path(attempt.state_id))
         if not isinstance(found, Unreadable):  # one may be forgotten
-            yield Target(found.ref, found)
+            yield EfficiencyTarget(found.ref, found)
     if lineage is None:
-        yield Target(ref, job)
+        yield EfficiencyTarget(ref, job)
 
 
-def _members(ctx: Context, group: str) -> Iterator[Target]:
+def _members(ctx: Context, group: str) -> Iterator[EfficiencyTarget]:
     """Yield the jobs of a group whose state files can be read."""
     for member in ctx.groups.load(group).members.values():
         job = ctx.store.read(ctx.store.path(member.state_id)) if member.state_id else None

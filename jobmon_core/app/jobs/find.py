@@ -133,7 +133,7 @@ def _named(jobs: Sequence[WatchedJob], argument: str) -> WatchedJob:
 RECENT_S = 7 * 86_400.0
 
 
-class Group(StrEnum):
+class StateGroup(StrEnum):
     """What a job does now, or how it ended: each job counts once."""
 
     RUNNING = "running"
@@ -148,10 +148,10 @@ class Group(StrEnum):
 
 
 OF_OUTCOME = {
-    Outcome.SUCCESS: Group.COMPLETED,
-    Outcome.FAILURE: Group.FAILED,
-    Outcome.CANCELLED: Group.CANCELLED,
-    Outcome.UNKNOWN: Group.UNKNOWN,
+    Outcome.SUCCESS: StateGroup.COMPLETED,
+    Outcome.FAILURE: StateGroup.FAILED,
+    Outcome.CANCELLED: StateGroup.CANCELLED,
+    Outcome.UNKNOWN: StateGroup.UNKNOWN,
 }
 
 
@@ -197,8 +197,8 @@ def fitting(jobs: Sequence[JobStatus], heights: Sequence[int], room: int) -> lis
     def rank(position: int) -> tuple[bool, bool, int]:
         job = jobs[position].job
         group = group_of(job)
-        is_plain_success = group is Group.COMPLETED and not job.is_doubtful_success
-        return is_plain_success, group is not Group.RUNNING, -position
+        is_plain_success = group is StateGroup.COMPLETED and not job.is_doubtful_success
+        return is_plain_success, group is not StateGroup.RUNNING, -position
 
     ranked = sorted(range(len(jobs)), key=rank)
     used = list(accumulate(heights[position] for position in ranked))
@@ -221,18 +221,20 @@ def last_change_s(job: WatchedJob) -> float:
     return job.concluded_s or job.unwatched_s or job.registered_s
 
 
-def group_of(job: WatchedJob) -> Group:
+def group_of(job: WatchedJob) -> StateGroup:
     """Return the one group that a job counts in."""
     if job.is_restarting:
-        return Group.RESTARTING
+        return StateGroup.RESTARTING
     if job.outcome is not None:
         return OF_OUTCOME[job.outcome]
     if job.unwatched_s is not None:
-        return Group.UNWATCHED
+        return StateGroup.UNWATCHED
     alive = _alive(job)
     if job.tasks and not job.pending_indices and not alive:
-        return Group.ENDING
-    return Group.PENDING if all(task.state.phase is Phase.WAITING for task in alive) else Group.RUNNING
+        return StateGroup.ENDING
+    return (
+        StateGroup.PENDING if all(task.state.phase is Phase.WAITING for task in alive) else StateGroup.RUNNING
+    )
 
 
 def running_tasks(job: WatchedJob) -> int:
@@ -245,10 +247,10 @@ def _alive(job: WatchedJob) -> list[Task]:
     return [task for task in job.tasks.values() if not (task.end or ending_of(task))]
 
 
-def counts(jobs: Sequence[JobStatus]) -> list[tuple[Group, int]]:
-    """Return the number of jobs in each group that has any, in the order of `Group`."""
+def counts(jobs: Sequence[JobStatus]) -> list[tuple[StateGroup, int]]:
+    """Return the number of jobs in each group that has any, in the order of `StateGroup`."""
     numbers = Counter(group_of(each.job) for each in jobs)
-    return [(group, numbers[group]) for group in Group if numbers[group]]
+    return [(group, numbers[group]) for group in StateGroup if numbers[group]]
 
 
 def _is_recent_enough(status: JobStatus, selection: Selection, now_s: float) -> bool:
@@ -273,8 +275,8 @@ def _matches_state(job: WatchedJob, selection: Selection) -> bool:
     group = group_of(job)
     return (
         (selection.failed and problem_count(job) > 0)
-        or (selection.running and group is Group.RUNNING)
-        or (selection.pending and group is Group.PENDING)
+        or (selection.running and group is StateGroup.RUNNING)
+        or (selection.pending and group is StateGroup.PENDING)
     )
 
 

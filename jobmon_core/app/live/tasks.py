@@ -7,7 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.jobs.find import Group, group_of
+from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.app.jobs.overview import ending_of
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.node.telemetry.model import AgentReport
     from jobmon_core.lifecycle.health import JobStatus
 
-ACTIVE = (Group.RUNNING, Group.ENDING, Group.PENDING)  # in the order of the list
+ACTIVE = (StateGroup.RUNNING, StateGroup.ENDING, StateGroup.PENDING)  # in the order of the list
 _NO_PROGRESS = FollowedTask()
 _NO_ESTIMATE = Estimate()
 _NO_ARTIFACTS = Artifacts()
@@ -59,7 +59,7 @@ class LiveTask:
     id: str  # the same in all listings
     ref: str  # as Slurm writes it
     status: JobStatus
-    group: Group
+    group: StateGroup
     task: Task | None = None  # None for what is pending
     progress: TaskProgress = _NO_PROGRESS
     estimate: Estimate = _NO_ESTIMATE
@@ -103,7 +103,7 @@ def live_tasks(
     pending = []
     for task in job.tasks.values():
         group = task_group(job, task)
-        if group is Group.PENDING:
+        if group is StateGroup.PENDING:
             pending.append(task)
             continue
         followed = progress.tasks.get(task.key, _NO_PROGRESS)
@@ -115,7 +115,7 @@ def live_tasks(
             task,
             followed,
             *_outlook(status, group, followed, now_s),
-            ongoing_now(progress, task, now_s) if group is Group.RUNNING else (),
+            ongoing_now(progress, task, now_s) if group is StateGroup.RUNNING else (),
             _events_of(progress, task.key),
             progress.artifacts_of(task.key),
             is_stale and group in ACTIVE,
@@ -125,7 +125,7 @@ def live_tasks(
     if pending or job.pending_indices or not job.tasks:
         # a task that is the only pending one keeps its id when it starts
         name = "pending" if len(pending) > 1 or job.pending_indices else "".join(task.key for task in pending)
-        group = Group.UNWATCHED if job.closed else Group.PENDING
+        group = StateGroup.UNWATCHED if job.closed else StateGroup.PENDING
         yield LiveTask(f"{job.id} {name}", _pending_ref(job, pending), status, group, is_stale=is_stale)
 
 
@@ -141,10 +141,10 @@ def _events_of(progress: JobProgress, key: str) -> tuple[Event, ...]:
 
 
 def _outlook(
-    status: JobStatus, group: Group, followed: TaskProgress, now_s: float
+    status: JobStatus, group: StateGroup, followed: TaskProgress, now_s: float
 ) -> tuple[Estimate, float | None]:
     """Return the estimate of a running task, and for how long it has made no progress, if unusually long."""
-    if group is not Group.RUNNING:
+    if group is not StateGroup.RUNNING:
         return _NO_ESTIMATE, None
     found = estimate_or_printed(followed.history, followed.progress, now_s)
     is_watched = status.health in (Health.ALIVE, Health.REMOTE)
@@ -155,12 +155,12 @@ def _outlook(
     return found.without_end(), pause_s if is_watched else None
 
 
-def task_group(job: WatchedJob, task: Task) -> Group:
+def task_group(job: WatchedJob, task: Task) -> StateGroup:
     """Return what a task of a job does now, or how it ended."""
     if task.end is None and not job.closed:
         if ending_of(task):
-            return Group.ENDING
-        return Group.PENDING if task.state.phase is Phase.WAITING else Group.RUNNING
+            return StateGroup.ENDING
+        return StateGroup.PENDING if task.state.phase is Phase.WAITING else StateGroup.RUNNING
     return group_of(replace(job, tasks={task.key: task}, pending_indices=""))
 
 
@@ -198,9 +198,9 @@ def phase_of(status: JobStatus, progress: JobProgress | None, now_s: float) -> J
 
 
 def _phase(live: LiveTask) -> JobPhase | None:
-    if live.group is Group.ENDING:
+    if live.group is StateGroup.ENDING:
         return JobPhase.COMPLETING
-    if live.group is not Group.RUNNING:
+    if live.group is not StateGroup.RUNNING:
         return None
     progress = live.progress.progress
     if EventKind.STALLED in live.problems:

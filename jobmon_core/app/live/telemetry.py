@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.app.live.tasks import TaskAgents, live_tasks, task_group
 from jobmon_core.scheduler.backends import BACKENDS
@@ -40,7 +40,7 @@ def tasks_with_agents(ctx: Context, status: JobStatus, progress: JobProgress, no
 
 def task_agents(ctx: Context, job: WatchedJob) -> dict[str, TaskAgents]:
     """Return what the agents of each running task reported, by the key of the task."""
-    running = [task.key for task in job.tasks.values() if task_group(job, task) is Group.RUNNING]
+    running = [task.key for task in job.tasks.values() if task_group(job, task) is StateGroup.RUNNING]
     return {key: _agents(_files(ctx, job, key), _report, _record) for key in running}
 
 
@@ -59,7 +59,7 @@ class LiveAgents:
         files = {
             live.id: _files(self._ctx, live.job, live.task.key)
             for live in tasks
-            if live.task and live.group is Group.RUNNING
+            if live.task and live.group is StateGroup.RUNNING
         }
         paths = [path for of_task in files.values() for path in of_task.reports]
         reports = dict(zip(paths, self._reports.contents(paths), strict=True))

@@ -6,8 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.jobs.find import Group as JobGroup
-from jobmon_core.app.jobs.find import Selection, by_id, find_job, group_of, select
+from jobmon_core.app.jobs.find import Selection, StateGroup, by_id, find_job, group_of, select
 from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.live.job_view import JobFiles, JobView, job_view, read_files
 from jobmon_core.app.messages.undelivered import undelivered_messages
@@ -82,7 +81,7 @@ def jobs_to_patrol(
 def failed_earlier(jobs: Sequence[JobStatus], chosen: Collection[JobStatus], now_s: float) -> int:
     """Return the number of failed jobs that `jobmon status` lists and a patrol over ``chosen`` leaves out."""
     listed = (each.job for each in select(jobs, Selection(), now_s).jobs if each not in chosen)
-    return sum(group_of(job) is JobGroup.FAILED for job in listed)
+    return sum(group_of(job) is StateGroup.FAILED for job in listed)
 
 
 def _is_news(job: WatchedJob, memory: Memory, since_s: float) -> bool:

@@ -14,7 +14,7 @@ from jobmon_core.domain.slurm.job_ids import JobRef, compact
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
 from jobmon_core.domain.slurm.rows import RawAnswer
 from jobmon_core.scheduler.process.backend import PROCESS
-from jobmon_core.scheduler.process.client import Process, ProcessGroup, ProcessScheduler
+from jobmon_core.scheduler.process.client import ProcessGroup, ProcessScheduler, WatchedProcess
 from jobmon_core.scheduler.process.find import find_process, find_processes, find_started_by
 from jobmon_core.scheduler.this_host import command_name
 from jobmon_core.store.jobs import state_id
@@ -38,7 +38,7 @@ _UNPROVABLE = "only the parent of a process learns its exit status"
 class Found(NamedTuple):
     """The processes that the user means, and the PIDs of those that do not run or are watched already."""
 
-    processes: tuple[Process, ...]
+    processes: tuple[WatchedProcess, ...]
     missing: tuple[int, ...] = ()
     watched: tuple[int, ...] = ()
 
@@ -96,7 +96,7 @@ def processes_with_name(ctx: Context, name: str, settings: JobSettings | None) -
 def watch_processes(
     ctx: Context,
     starter: MonitorStarter,
-    processes: Sequence[Process],
+    processes: Sequence[WatchedProcess],
     logs: Sequence[Path],
     settings: JobSettings | None,
     *,
@@ -162,7 +162,7 @@ def _size(path: str) -> int | None:
         return None
 
 
-def _refuse_if_watched(ctx: Context, processes: Sequence[Process]) -> None:
+def _refuse_if_watched(ctx: Context, processes: Sequence[WatchedProcess]) -> None:
     for process in processes:
         if job := _job_of(ctx, process):
             raise AlreadyWatched(
@@ -171,7 +171,7 @@ def _refuse_if_watched(ctx: Context, processes: Sequence[Process]) -> None:
             )
 
 
-def _job_of(ctx: Context, process: Process) -> WatchedJob | None:
+def _job_of(ctx: Context, process: WatchedProcess) -> WatchedJob | None:
     groups = ProcessScheduler(ctx.home.backend_folder(PROCESS.name)).groups()
     same = [group.job_id for group in groups if any(each.id == process.id for each in group.processes)]
     jobs = (job for job_id in same for job in ctx.store.find(JobRef(job_id)))
@@ -182,7 +182,7 @@ def _main_log(paths: Sequence[LogPaths]) -> LogPaths:
     return next((each for each in paths if each.stdout), LogPaths(source=BY_USER))
 
 
-def _logs_of(processes: Sequence[Process], logs: Sequence[Path]) -> list[LogPaths]:
+def _logs_of(processes: Sequence[WatchedProcess], logs: Sequence[Path]) -> list[LogPaths]:
     if not logs:
         return [LogPaths(process.stdout or process.stderr, process.stderr, BY_USER) for process in processes]
     if len(logs) not in (1, len(processes)):

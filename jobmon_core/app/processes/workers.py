@@ -14,7 +14,7 @@ from jobmon_core.system.runner import Runner, succeeded
 
 if TYPE_CHECKING:
     from jobmon_core.domain.node.telemetry.model import Gpu
-    from jobmon_core.scheduler.process.client import Process
+    from jobmon_core.scheduler.process.client import WatchedProcess
     from jobmon_core.system.process import ProcStat
 
 _SMI_TIMEOUT_S = 10.0
@@ -38,7 +38,7 @@ class WorkerNow:
 
 @dataclass(slots=True)
 class _Known:
-    process: Process
+    process: WatchedProcess
     cpu_s: float = 0.0
     at_s: float = 0.0
     last_activity_s: float | None = None
@@ -62,7 +62,7 @@ class Workers:
         found += [WorkerNow()] * (self.expected - len(found))
         return _with_gpus(found, self.runner)
 
-    def _processes(self) -> list[Process]:
+    def _processes(self) -> list[WatchedProcess]:
         if self.pids:
             return [process for pid in self.pids if (process := find_process(pid))]
         found = find_processes(self.name)
@@ -73,7 +73,7 @@ class Workers:
             return found
         return found
 
-    def _assign(self, processes: list[Process]) -> None:
+    def _assign(self, processes: list[WatchedProcess]) -> None:
         known = {each.process.id for each in self._places}
         running = {process.id for process in processes}
         for process in processes:
@@ -114,7 +114,7 @@ def _look(known: _Known, now_s: float) -> WorkerNow:
     return WorkerNow(status, process.id.pid, process.started_s, percent, known.last_activity_s)
 
 
-def _stat(process: Process) -> ProcStat | None:
+def _stat(process: WatchedProcess) -> ProcStat | None:
     stat = read_stat(process.id.pid)
     if stat and stat.start_ticks == process.id.start_ticks:
         return stat

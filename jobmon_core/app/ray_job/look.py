@@ -51,7 +51,7 @@ _STATUSES = {
 _ENDS = (RayStatus.STOPPED, RayStatus.SUCCEEDED, RayStatus.FAILED)
 
 
-class Status(NamedTuple):
+class RayJobStatus(NamedTuple):
     """How a job is."""
 
     status: RayStatus
@@ -102,16 +102,16 @@ class RayCluster:
         """Whether it is reached through its head pod."""
         return isinstance(self.api, PodApi)
 
-    def status(self, job_id: str) -> Status:
+    def status(self, job_id: str) -> RayJobStatus:
         """Return how a job is; UNKNOWN if Ray does not answer."""
         try:
             job = self._job(job_id)
         except RayFailed as error:
-            return Status(RayStatus.UNKNOWN, is_over=False, why=str(error))
+            return RayJobStatus(RayStatus.UNKNOWN, is_over=False, why=str(error))
         reading = read_job(job)
         status = _STATUSES.get(reading.state, RayStatus.UNKNOWN)
         why = reading.ended_unknown_why or (reading.reason if status is RayStatus.UNKNOWN else "")
-        return Status(status, status in _ENDS or bool(reading.ended_unknown_why), why)
+        return RayJobStatus(status, status in _ENDS or bool(reading.ended_unknown_why), why)
 
     def log(self, job_id: str) -> LogLook:
         """Return what the end of a job's log shows."""

@@ -97,7 +97,7 @@ def _rows_of(path: Path, observer: ProcessId) -> list[StatusRow]:
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class WatchedProcess:
     """A process that ran when jobmon began to watch it. Times are Unix seconds."""
 
     id: ProcessId
@@ -120,7 +120,7 @@ class ProcessGroup:
     """One or more processes: the workers of one job, or the tasks of an array, with the indices 0, 1, ..."""
 
     name: str
-    processes: tuple[Process, ...]
+    processes: tuple[WatchedProcess, ...]
     is_one_job: bool = False  # it runs until all of them have exited
 
     @property
@@ -150,7 +150,7 @@ def group_rows(group: ProcessGroup, observer: ProcessId) -> Iterator[StatusRow]:
         yield _row(group, group.processes[0], "", max(found, key=lambda each: each[0] is JobState.RUNNING))
 
 
-def _status(process: Process, observer: ProcessId) -> tuple[JobState, str] | None:
+def _status(process: WatchedProcess, observer: ProcessId) -> tuple[JobState, str] | None:
     match process.id.status(observer):
         case ProcessStatus.EXITED:
             return None
@@ -162,7 +162,7 @@ def _status(process: Process, observer: ProcessId) -> tuple[JobState, str] | Non
             return JobState.RUNNING, ""
 
 
-def _row(group: ProcessGroup, process: Process, key: str, status: tuple[JobState, str]) -> StatusRow:
+def _row(group: ProcessGroup, process: WatchedProcess, key: str, status: tuple[JobState, str]) -> StatusRow:
     members = group.processes if group.is_one_job else (process,)
     started_s = min(each.started_s for each in members)
     return StatusRow(

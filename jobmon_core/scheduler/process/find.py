@@ -11,7 +11,7 @@ from pathlib import Path
 from posixpath import basename, normpath, splitext
 from typing import TYPE_CHECKING
 
-from jobmon_core.scheduler.process.client import Process
+from jobmon_core.scheduler.process.client import WatchedProcess
 from jobmon_core.scheduler.this_host import INTERPRETER, SCRIPT_SUFFIXES
 from jobmon_core.system.process import ProcessId, read_stat, start_ticks
 from jobmon_core.system.users import user_name
@@ -37,7 +37,7 @@ _PROC = Path("/proc")
 _OWN = ("jobmon", "jobmon_core")
 
 
-def find_process(pid: int) -> Process | None:
+def find_process(pid: int) -> WatchedProcess | None:
     """Return the running process with this PID or thread id."""
     pid = _process_of(pid)
     ticks = start_ticks(pid)
@@ -50,7 +50,7 @@ def find_process(pid: int) -> Process | None:
         name = (folder / "comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return None
-    return Process(
+    return WatchedProcess(
         id=replace(ProcessId.current(), pid=pid, start_ticks=ticks),
         argv=argv if argv[0] else (name,),  # a kernel thread has no command line
         started_s=_boot_s() + ticks // os.sysconf("SC_CLK_TCK"),
@@ -62,7 +62,7 @@ def find_process(pid: int) -> Process | None:
     )
 
 
-def find_processes(name: str) -> list[Process]:
+def find_processes(name: str) -> list[WatchedProcess]:
     """Return the user's own processes that run the program ``name``, see `runs_program`, oldest first.
 
     Leaves out jobmon's own processes and what they started, the ancestors of this process, e.g. its shell,
@@ -84,7 +84,7 @@ def find_processes(name: str) -> list[Process]:
     return sorted(top, key=lambda process: (process.id.start_ticks, process.id.pid))
 
 
-def find_started_by(launchers: Sequence[Process], name: str) -> list[Process]:
+def find_started_by(launchers: Sequence[WatchedProcess], name: str) -> list[WatchedProcess]:
     """Return the processes that ``launchers`` started and that run ``name``, oldest first."""
     parents = {process.id.pid for process in launchers}
     pids = [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]

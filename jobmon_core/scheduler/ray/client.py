@@ -16,8 +16,8 @@ from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.scheduler.base import RemoteJob
 from jobmon_core.scheduler.ray.ray_job import RayFailed
 from jobmon_core.scheduler.ray.records import (
-    Found,
-    JobFolder,
+    ListedJobs,
+    RayJobFolder,
     Registered,
     Reply,
     find_folder,
@@ -117,7 +117,7 @@ class RayScheduler(WithoutAccounting):
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Return what the latest look showed of a job; see `Scheduler`."""
-        status = JobFolder(self._root / str(job_id)).status()
+        status = RayJobFolder(self._root / str(job_id)).status()
         if status.gone_why:
             return NotListed(status.gone_why)
         if status.row is None:
@@ -126,7 +126,7 @@ class RayScheduler(WithoutAccounting):
 
     def ask_log_templates(self, job_id: int) -> LogPaths | None:
         """See `Scheduler`."""
-        return JobFolder(self._root / str(job_id)).logs
+        return RayJobFolder(self._root / str(job_id)).logs
 
 
 def cluster_resources(_resources: BackendResources, service: str) -> ClusterResources | Unreachable:
@@ -146,7 +146,7 @@ def processes_left(
     from jobmon_core.scheduler.ray.api import RayApi
     from jobmon_core.scheduler.ray.cluster_state import death_of
 
-    job, api = JobFolder(resources.folder() / str(number)).registered(), RayApi(service, os.environ)
+    job, api = RayJobFolder(resources.folder() / str(number)).registered(), RayApi(service, os.environ)
     try:
         entry, version = api.job(job.name) if job else None, api.version()
     except RayFailed as error:
@@ -194,7 +194,7 @@ class RayRemoteJobs:
         """See `RemoteJobs`."""
         return tuple(job.name for job in self._ask().jobs if not job.has_ended)
 
-    def _remote(self, folder: JobFolder, job: RayJob) -> RemoteJob:
+    def _remote(self, folder: RayJobFolder, job: RayJob) -> RemoteJob:
         return RemoteJob(
             JobRef(folder.job_id),
             self._service,
@@ -205,17 +205,17 @@ class RayRemoteJobs:
             submit_s=job.start_s,
         )
 
-    def _ask(self) -> Found:
+    def _ask(self) -> ListedJobs:
         service = self._service
         try:
-            found = Helper(self._resources.locks).run(Found, lambda: _ask(service), _LIST_TIMEOUT_S)
+            found = Helper(self._resources.locks).run(ListedJobs, lambda: _ask(service), _LIST_TIMEOUT_S)
         except HelperFailed as error:
             raise SchedulerUnavailable(f"the query of the Ray cluster {service} failed: {error}") from error
         if found.problem:
             raise SchedulerUnavailable(found.problem)
         return found
 
-    def _unknown(self, name: str, found: Found) -> str:
+    def _unknown(self, name: str, found: ListedJobs) -> str:
         alive = [job.name for job in found.jobs if not job.has_ended]
         shown = ", ".join(alive[:_MAX_NAMED]) + (" ..." if len(alive) > _MAX_NAMED else "")
         running = "it runs none"
@@ -227,12 +227,12 @@ class RayRemoteJobs:
         )
 
 
-def _ask(service: str) -> Found:
+def _ask(service: str) -> ListedJobs:
     from jobmon_core.scheduler.ray.api import RayApi  # loads HTTP: only in the helper
 
     api = RayApi(service, os.environ)
     try:
         version = api.version()
-        return Found(tuple(api.jobs()), version.session)
+        return ListedJobs(tuple(api.jobs()), version.session)
     except RayFailed as error:
-        return Found(problem=str(error))
+        return ListedJobs(problem=str(error))

@@ -14,8 +14,8 @@ from jobmon_core.scheduler.ray.api import RayApi, Version
 from jobmon_core.scheduler.ray.cluster_state import death_of, may_start
 from jobmon_core.scheduler.ray.demands import demands_of, shortage, totals_of
 from jobmon_core.scheduler.ray.log_copy import LINES, add_to_copy, copy_message
-from jobmon_core.scheduler.ray.ray_job import RayFailed, RayJob, Reading, read_job
-from jobmon_core.scheduler.ray.records import JobFolder, Registered, Reply, Status, all_folders
+from jobmon_core.scheduler.ray.ray_job import EntryReading, RayFailed, RayJob, read_job
+from jobmon_core.scheduler.ray.records import RayJobFolder, Registered, Reply, SeenStatus, all_folders
 from jobmon_core.scheduler.records import StatusRow, to_answer
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ _DIED = "{lost}, and its process has ended since; nothing shows its exit code"
 
 
 class _Seen(NamedTuple):
-    folder: JobFolder
+    folder: RayJobFolder
     job: Registered
-    before: Status
+    before: SeenStatus
     entry: RayJob | None
-    after: Status
+    after: SeenStatus
 
 
 def poll(root: Path, service: str, environment: Mapping[str, str], is_known: Callable[[int], bool]) -> Reply:
@@ -78,7 +78,7 @@ def poll(root: Path, service: str, environment: Mapping[str, str], is_known: Cal
 
 def _followed(
     root: Path, service: str, is_known: Callable[[int], bool]
-) -> Iterator[tuple[JobFolder, Registered, Status]]:
+) -> Iterator[tuple[RayJobFolder, Registered, SeenStatus]]:
     for folder in all_folders(root):
         if folder.ended_long_ago():
             continue
@@ -90,7 +90,7 @@ def _followed(
 def _look(
     api: RayApi,
     version: Version,
-    followed: tuple[JobFolder, Registered, Status],
+    followed: tuple[RayJobFolder, Registered, SeenStatus],
     by_name: Mapping[str, RayJob],
 ) -> _Seen:
     folder, job, before = followed
@@ -115,18 +115,18 @@ def _look(
     return _Seen(folder, job, before, entry, after)
 
 
-def _reading(api: RayApi, entry: RayJob) -> Reading:
+def _reading(api: RayApi, entry: RayJob) -> EntryReading:
     reading = read_job(entry)
     if reading.is_lost and death_of(api, entry)[0]:
         return replace(reading, ended_unknown_why=_DIED.format(lost=reading.reason))
     if reading.is_late and may_start(api, entry):
-        return Reading(JobState.UNKNOWN, _LATE)
+        return EntryReading(JobState.UNKNOWN, _LATE)
     return reading
 
 
 def _missing(
-    folder: JobFolder, job: Registered, before: Status, version: Version, why: str = DELETED
-) -> Status:
+    folder: RayJobFolder, job: Registered, before: SeenStatus, version: Version, why: str = DELETED
+) -> SeenStatus:
     if not job.is_confirmed:
         if folder.may_appear(job):
             return replace(before, row=unseen_row(folder, job))
@@ -135,7 +135,7 @@ def _missing(
     return replace(before, gone_why=FORGOTTEN if is_forgotten else why)
 
 
-def unseen_row(folder: JobFolder, job: Registered) -> StatusRow:
+def unseen_row(folder: RayJobFolder, job: Registered) -> StatusRow:
     """Return the row of a job that Ray has not shown yet."""
     reason = "Ray has not shown it yet"
     return StatusRow(
@@ -148,7 +148,9 @@ def unseen_row(folder: JobFolder, job: Registered) -> StatusRow:
     )
 
 
-def job_row(followed: tuple[JobFolder, Registered, Status], entry: RayJob, reading: Reading) -> StatusRow:
+def job_row(
+    followed: tuple[RayJobFolder, Registered, SeenStatus], entry: RayJob, reading: EntryReading
+) -> StatusRow:
     """Return the row of a job. Ray does not say when it began to run."""
     folder, job, before = followed
     return StatusRow(
@@ -171,7 +173,7 @@ def job_row(followed: tuple[JobFolder, Registered, Status], entry: RayJob, readi
     )
 
 
-def _start_s(before: Status, entry: RayJob) -> int | None:
+def _start_s(before: SeenStatus, entry: RayJob) -> int | None:
     if entry.status == "PENDING" or (entry.is_submission and entry.exit_code is None and not entry.node_id):
         return None
     row = before.row
@@ -190,7 +192,7 @@ def _copy_logs(api: RayApi, version: Version, followed: list[_Seen]) -> None:
             return
 
 
-def _copy_log(api: RayApi, version: Version, folder: JobFolder, entry: RayJob) -> bool:
+def _copy_log(api: RayApi, version: Version, folder: RayJobFolder, entry: RayJob) -> bool:
     text, lines, has_answered = b"", LINES, True
     try:
         if entry.log_name:
@@ -261,13 +263,13 @@ def _shortages(api: RayApi, alive: list[_Seen]) -> dict[int, str] | None:
     return found
 
 
-def _with_shortage(status: Status, short: str, now_s: float) -> Status:
+def _with_shortage(status: SeenStatus, short: str, now_s: float) -> SeenStatus:
     if not short:
         return replace(status, short="", short_since_s=None)
     return replace(status, short=short, short_since_s=status.short_since_s or now_s)
 
 
-def _shown(status: Status, now_s: float) -> Status:
+def _shown(status: SeenStatus, now_s: float) -> SeenStatus:
     row = status.row
     lasted_s = now_s - (status.short_since_s or now_s)
     if row is None or not row.job_state.is_alive or row.reason or lasted_s < _DEMAND_AFTER_S:

@@ -95,7 +95,7 @@ class RayJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class EntryReading:
     """What a job's entry means."""
 
     state: JobState
@@ -139,35 +139,35 @@ def parse_job(data: object) -> RayJob | None:
     return None
 
 
-def read_job(job: RayJob) -> Reading:
+def read_job(job: RayJob) -> EntryReading:
     """Return what an entry means on its own, without earlier ones."""
     match job.status:
         case "PENDING":
-            return Reading(JobState.PENDING)
+            return EntryReading(JobState.PENDING)
         case "RUNNING":
-            return Reading(JobState.RUNNING)
+            return EntryReading(JobState.RUNNING)
         case "STOPPED":
-            return Reading(JobState.CANCELLED, STOPPED)
+            return EntryReading(JobState.CANCELLED, STOPPED)
         case "SUCCEEDED" | "FAILED":
             return _read_end(job)
-    return Reading(JobState.UNKNOWN, f"Ray shows the unknown state {job.status[:40]!r}")
+    return EntryReading(JobState.UNKNOWN, f"Ray shows the unknown state {job.status[:40]!r}")
 
 
-def _read_end(job: RayJob) -> Reading:
+def _read_end(job: RayJob) -> EntryReading:
     if not job.is_submission:
-        return Reading(JobState.UNKNOWN, ended_unknown_why=_OTHER_DRIVER.format(status=job.status))
+        return EntryReading(JobState.UNKNOWN, ended_unknown_why=_OTHER_DRIVER.format(status=job.status))
     code = job.exit_code
     if code is not None:
         state = JobState.COMPLETED if job.status == "SUCCEEDED" and code == 0 else JobState.FAILED
-        return Reading(state, exit_code=max(0, code), signal=-code if code < 0 else None)
+        return EntryReading(state, exit_code=max(0, code), signal=-code if code < 0 else None)
     if job.status == "SUCCEEDED":
-        return Reading(JobState.UNKNOWN, ended_unknown_why=_NO_EXIT_CODE.format(status=job.status))
+        return EntryReading(JobState.UNKNOWN, ended_unknown_why=_NO_EXIT_CODE.format(status=job.status))
     kind = job.error_type or _old_error_type(job.message)
     if kind in _ENDS:
         phrase = _ENDS[kind]
         reason = f"{phrase} ({kind})" if phrase else kind
-        return Reading(JobState.FAILED, reason, is_late=kind == _START_TIMEOUT)
-    return Reading(
+        return EntryReading(JobState.FAILED, reason, is_late=kind == _START_TIMEOUT)
+    return EntryReading(
         JobState.UNKNOWN, f"{LOST} ({kind or ' '.join(job.message.split())[:_MAX_MESSAGE]})", is_lost=True
     )
 

@@ -33,7 +33,7 @@ class Registered:
     name: str
     session: str = ""  # of the Ray cluster, which a new head changes; empty before Ray 2.38
     at_s: float = 0.0
-    is_confirmed: bool = True  # whether Ray has ever shown it; else see `Attempt`
+    is_confirmed: bool = True  # whether Ray has ever shown it; else see `SubmitAttempt`
     entrypoint: str = ""
     workdir: str = ""
     start_s: int | None = None
@@ -58,7 +58,7 @@ class Registered:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class SubmitAttempt:
     """The latest attempt to submit a job."""
 
     at_s: float
@@ -67,7 +67,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class SeenStatus:
     """What the latest queries showed of a job."""
 
     row: StatusRow | None = None
@@ -91,7 +91,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ListedJobs:
     """All jobs of a cluster and its session, or why they are not known."""
 
     jobs: tuple[RayJob, ...] = ()
@@ -99,7 +99,7 @@ class Found:
     problem: str = ""
 
 
-class JobFolder(NamedTuple):
+class RayJobFolder(NamedTuple):
     """The files of one job."""
 
     path: Path
@@ -130,11 +130,11 @@ class JobFolder(NamedTuple):
 
     def save_attempt(self, *, is_sent: bool) -> None:
         """Note that this process is about to submit the job."""
-        _write(self.path / "attempt.json", Attempt(time.time(), ProcessId.current(), is_sent))
+        _write(self.path / "attempt.json", SubmitAttempt(time.time(), ProcessId.current(), is_sent))
 
-    def attempt(self) -> Attempt | None:
+    def attempt(self) -> SubmitAttempt | None:
         """Return the latest attempt to submit the job; None if it cannot be read."""
-        return _read(self.path / "attempt.json", Attempt)
+        return _read(self.path / "attempt.json", SubmitAttempt)
 
     def may_appear(self, job: Registered) -> bool:
         """Whether a job that Ray has never shown may still appear there."""
@@ -145,11 +145,11 @@ class JobFolder(NamedTuple):
         may_live = status in (ProcessStatus.RUNNING, ProcessStatus.REMOTE) and age_s < _MAX_ATTEMPT_S
         return may_live or age_s < _APPEARS_WITHIN_S
 
-    def status(self) -> Status:
+    def status(self) -> SeenStatus:
         """Return what the latest queries showed."""
-        return _read(self.path / "status.json", Status) or Status()
+        return _read(self.path / "status.json", SeenStatus) or SeenStatus()
 
-    def save_status(self, status: Status, before: Status) -> None:
+    def save_status(self, status: SeenStatus, before: SeenStatus) -> None:
         """Write what a query showed, if it is new."""
         if status != before:
             _write(self.path / "status.json", status)
@@ -162,7 +162,7 @@ class JobFolder(NamedTuple):
         """Drop the conclusion that Ray never got the submission: now it shows the job."""
         status, job = self.status(), self.registered()
         if status.is_final and job and not job.is_confirmed:
-            self.save_status(Status(), status)
+            self.save_status(SeenStatus(), status)
 
     def ended_long_ago(self) -> bool:
         """Whether the queue need not list the job any more."""
@@ -172,12 +172,12 @@ class JobFolder(NamedTuple):
             return False
 
 
-def all_folders(root: Path) -> Iterator[JobFolder]:
+def all_folders(root: Path) -> Iterator[RayJobFolder]:
     """Yield the folders of all jobs."""
-    return (JobFolder(path) for path in root.iterdir() if path.name.isdecimal())
+    return (RayJobFolder(path) for path in root.iterdir() if path.name.isdecimal())
 
 
-def find_folder(root: Path, service: str, entry: RayJob, session: str) -> JobFolder | None:
+def find_folder(root: Path, service: str, entry: RayJob, session: str) -> RayJobFolder | None:
     """Return the newest folder of the job with this entry; None if it is not registered."""
     for folder in sorted(all_folders(root), key=lambda each: -each.job_id):
         job = folder.registered()
@@ -186,9 +186,9 @@ def find_folder(root: Path, service: str, entry: RayJob, session: str) -> JobFol
     return None
 
 
-def new_folder(root: Path, job: Registered, is_taken: Callable[[int], bool]) -> JobFolder:
+def new_folder(root: Path, job: Registered, is_taken: Callable[[int], bool]) -> RayJobFolder:
     """Create the folder of a job; its number is the next one that is not taken."""
-    folder = JobFolder(reserve_folder(root, is_taken))
+    folder = RayJobFolder(reserve_folder(root, is_taken))
     folder.register(job)
     return folder
 

@@ -29,7 +29,7 @@ from jobmon_core.domain.errors import SchedulerRejected, StorageFailed
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import RemoteJob
 from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY, RayFailed
-from jobmon_core.scheduler.ray.records import JobFolder, Registered, all_folders, new_folder
+from jobmon_core.scheduler.ray.records import RayJobFolder, Registered, all_folders, new_folder
 from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.lock import command_lock
 
@@ -86,8 +86,8 @@ class RaySubmission:
     number: int = 0
 
     @property
-    def _folder(self) -> JobFolder:
-        return JobFolder(self.resources.folder() / str(self.number))
+    def _folder(self) -> RayJobFolder:
+        return RayJobFolder(self.resources.folder() / str(self.number))
 
     def record(self) -> RemoteJob:
         """Record the job before it is submitted."""
@@ -146,14 +146,14 @@ class RaySubmission:
             why = str(error).strip().rpartition("\n")[2]  # of a traceback, the error
             return SubmitResult(Fate.REFUSED if is_unsent else Fate.UNKNOWN, why)
 
-    def _with_token(self, folder: JobFolder) -> dict[str, object]:
+    def _with_token(self, folder: RayJobFolder) -> dict[str, object]:
         metadata, job = self.description.get("metadata") or {}, folder.registered()
         if job is None or not isinstance(metadata, Mapping):
             return dict(self.description)
         return {**self.description, "metadata": {**metadata, SUBMISSION_KEY: job.token}}
 
 
-def _submit(folder: JobFolder, service: str, description: dict[str, object]) -> SubmitResult:
+def _submit(folder: RayJobFolder, service: str, description: dict[str, object]) -> SubmitResult:
     from jobmon_core.scheduler.ray.api import RayApi
 
     folder.save_attempt(is_sent=False)  # names this helper, which may outlive the command
@@ -161,7 +161,7 @@ def _submit(folder: JobFolder, service: str, description: dict[str, object]) -> 
 
 
 def submit_through(
-    api: RayApi, description: Mapping[str, object], folder: JobFolder | None = None
+    api: RayApi, description: Mapping[str, object], folder: RayJobFolder | None = None
 ) -> SubmitResult:
     """Submit a job unless Ray has one with its id; send its working folder first if that is of this host."""
     try:
@@ -206,7 +206,7 @@ def _with_package(
 
 
 def send(
-    api: RayApi, description: Mapping[str, object], within_s: float, folder: JobFolder | None = None
+    api: RayApi, description: Mapping[str, object], within_s: float, folder: RayJobFolder | None = None
 ) -> SubmitResult:
     """Send the request until its fate is known or the time is over."""
     name, deadline_s = str(description["submission_id"]), time.monotonic() + within_s
@@ -234,7 +234,7 @@ def send(
         time.sleep(_WAIT_S)
 
 
-def _found(api: RayApi, name: str, folder: JobFolder | None) -> SubmitResult | None:
+def _found(api: RayApi, name: str, folder: RayJobFolder | None) -> SubmitResult | None:
     with suppress(RayFailed):
         if job := api.job(name):
             registered = None

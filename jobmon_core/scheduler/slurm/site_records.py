@@ -16,8 +16,8 @@ from jobmon_core.domain.before.pending.model import (
     Node,
     Partition,
     PendingJob,
+    PendingRequest,
     QueuePlace,
-    Request,
     Reservation,
 )
 from jobmon_core.domain.slurm.states import JobState
@@ -233,13 +233,13 @@ def _job(row: list[str], names: Sequence[str]) -> Iterator[PendingJob]:
     )
 
 
-def _request(fields: dict[str, str]) -> Request:
+def _request(fields: dict[str, str]) -> PendingRequest:
     tres = values.tres(fields["tres-alloc"])
     nodes = values.number(fields["NumNodes"]) or values.number(tres.get("node", "")) or 1
     gpus = {name.partition(":")[2]: number for name in tres if (number := _gpus(name, tres[name]))}
     if not gpus:
         gpus = {kind: number * nodes for kind, number in gpus_of(fields["tres-per-node"]).items()}
-    return Request(
+    return PendingRequest(
         nodes=nodes,
         cpus=values.number(fields["NumCPUs"]),
         memory=values.size_bytes(tres.get("mem", "")),

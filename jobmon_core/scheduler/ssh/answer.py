@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.artifacts.model import ListedFile, Listing
 from jobmon_core.domain.node.hosts.model import (
+    HostLook,
+    HostProcess,
     HostUsage,
-    Look,
     Pane,
-    Process,
     SeenFile,
     SeenGpu,
     SeenLog,
@@ -52,7 +52,7 @@ class ProcessDetails:
 class Answer:
     """All that one answer contains."""
 
-    look: Look = field(default_factory=Look)
+    look: HostLook = field(default_factory=HostLook)
     details: dict[int, ProcessDetails] = field(default_factory=dict)
     pids: list[int] = field(default_factory=list)
     folders: dict[int, str] = field(default_factory=dict)
@@ -156,7 +156,7 @@ def _marker(found: Answer, rest: str) -> None:
     found.look.markers[int(job)] = SeenFile(inode, int(size), int(modified_s))
 
 
-def _add_log(look: Look, fields: Sequence[str], lines: Iterable[str]) -> None:
+def _add_log(look: HostLook, fields: Sequence[str], lines: Iterable[str]) -> None:
     job, inode, size, modified_s, offset = fields
     with suppress(binascii.Error):
         look.logs[int(job)] = SeenLog(
@@ -176,7 +176,7 @@ def _run(found: Answer, rest: str) -> None:
 def _identity(found: Answer, rest: str) -> None:
     job, role, pid, ticks, boot_id, *others = rest.split()
     namespace, machine = [*others, "", ""][:2]
-    process = Process(int(pid), int(ticks), boot_id, "" if namespace == "-" else namespace)
+    process = HostProcess(int(pid), int(ticks), boot_id, "" if namespace == "-" else namespace)
     run = replace(found.look.runs[int(job)], machine=machine)
     is_wrapper = role == "wrapper"
     found.look.runs[int(job)] = replace(run, wrapper=process) if is_wrapper else replace(run, command=process)

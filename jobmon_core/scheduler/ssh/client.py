@@ -10,8 +10,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, StateUnreadable, StorageFailed
-from jobmon_core.domain.node.hosts.judge import Gone, Status, apply_look, is_another_machine, may_be_removed
-from jobmon_core.domain.node.hosts.model import HostJob, JobEnd, Look
+from jobmon_core.domain.node.hosts.judge import (
+    Gone,
+    HostJobStatus,
+    apply_look,
+    is_another_machine,
+    may_be_removed,
+)
+from jobmon_core.domain.node.hosts.model import HostJob, HostLook, JobEnd
 from jobmon_core.domain.node.hosts.settings import find_host
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
@@ -19,7 +25,7 @@ from jobmon_core.scheduler.records import StatusRow, WithoutAccounting, from_ans
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import read_answer
 from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES, ask
-from jobmon_core.scheduler.ssh.records import CopyState, HostRecords, JobFolder
+from jobmon_core.scheduler.ssh.records import CopyState, HostJobFolder, HostRecords
 from jobmon_core.system.files import open_private
 from jobmon_core.system.runner import Runner
 
@@ -38,7 +44,7 @@ MAX_COPY_BYTES = 32 * 1024 * 1024
 
 _YOUNG_S = 600.0  # a job that was recorded more recently may not have its state file yet
 _MAX_REMOVED = 20
-_Entries = Mapping[int, tuple[JobFolder, HostJob]]
+_Entries = Mapping[int, tuple[HostJobFolder, HostJob]]
 
 
 class SshScheduler(WithoutAccounting):
@@ -75,8 +81,8 @@ class SshScheduler(WithoutAccounting):
 
     def _jobs(self, records: HostRecords, now_s: float) -> tuple[_Entries, _Entries]:
         """Return the jobs to look at, and those whose folders on the host may be removed."""
-        watched: dict[int, tuple[JobFolder, HostJob]] = {}
-        removable: dict[int, tuple[JobFolder, HostJob]] = {}
+        watched: dict[int, tuple[HostJobFolder, HostJob]] = {}
+        removable: dict[int, tuple[HostJobFolder, HostJob]] = {}
         for folder, job in records.all_jobs(self._host):
             is_young = 0 <= now_s - job.registered_s < _YOUNG_S
             if may_be_removed(job, now_s) and len(removable) < _MAX_REMOVED:
@@ -91,7 +97,7 @@ class SshScheduler(WithoutAccounting):
 
     def _rows(self, records: HostRecords, jobs: _Entries, removable: _Entries) -> list[StatusRow]:
         open_jobs = {number: entry for number, entry in jobs.items() if entry[1].end is None}
-        look = self._look(records, open_jobs, removable) if open_jobs else Look()
+        look = self._look(records, open_jobs, removable) if open_jobs else HostLook()
         now_s = time.time()
         rows: list[StatusRow] = []
         followed, elsewhere = [], []
@@ -103,7 +109,7 @@ class SshScheduler(WithoutAccounting):
                 followed.append(known)
             if row := status_row(number, folder, known, finding):
                 rows.append(row)
-            if isinstance(finding, Status) and finding.is_elsewhere:
+            if isinstance(finding, HostJobStatus) and finding.is_elsewhere:
                 elsewhere.append(finding)
         if rows and len(elsewhere) == len(rows):
             raise SchedulerUnavailable(elsewhere[0].reason)
@@ -117,7 +123,7 @@ class SshScheduler(WithoutAccounting):
         boots = {job.process.boot_id if job.process else job.boot_id for job in followed}
         records.save_boots(self._host, {each: answered_s[each] for each in boots & set(answered_s)})
 
-    def _look(self, records: HostRecords, jobs: _Entries, removable: _Entries) -> Look:
+    def _look(self, records: HostRecords, jobs: _Entries, removable: _Entries) -> HostLook:
         try:
             host = find_host(self._resources.hosts(), self._host)
         except ValueError as error:
@@ -145,7 +151,7 @@ class SshScheduler(WithoutAccounting):
         records.save_usage(self._host, replace(look.usage, at_s=time.time(), folder=host.data or "~"))
         return look
 
-    def _save_files(self, jobs: _Entries, look: Look) -> None:
+    def _save_files(self, jobs: _Entries, look: HostLook) -> None:
         ahead_s = look.clock_there_s - time.time()
         for number, listing in look.files.items():
             folder, job = jobs[number]
@@ -179,7 +185,7 @@ def look_lines(jobs: _Entries) -> Iterator[str]:
 
 
 def status_row(
-    number: int, folder: JobFolder, job: HostJob, finding: Status | JobEnd | Gone
+    number: int, folder: HostJobFolder, job: HostJob, finding: HostJobStatus | JobEnd | Gone
 ) -> StatusRow | None:
     """Return the row of a job; None if it is gone and nothing shows how it ended."""
     copy = folder.copy_of_log(job)
@@ -197,7 +203,7 @@ def status_row(
         command=job.command,
     )
     match finding:
-        case Status(state, reason, _):
+        case HostJobStatus(state, reason, _):
             return replace(row, state=state, reason=reason)
         case JobEnd(state, exit_code, signal, reason, end_s):
             return replace(row, state=state, exit_code=exit_code, signal=signal, reason=reason, end_s=end_s)
@@ -207,7 +213,7 @@ def status_row(
             assert_never(finding)
 
 
-def copy_position(folder: JobFolder, copy: Path) -> tuple[str, int]:
+def copy_position(folder: HostJobFolder, copy: Path) -> tuple[str, int]:
     """Return the inode of a log, and its next byte to copy; if nothing is known, it is copied again."""
     with suppress(OSError, StateUnreadable):
         state = folder.copy_state()
@@ -216,7 +222,7 @@ def copy_position(folder: JobFolder, copy: Path) -> tuple[str, int]:
     return "", 0
 
 
-def add_to_copy(folder: JobFolder, copy: Path, seen: SeenLog) -> None:
+def add_to_copy(folder: HostJobFolder, copy: Path, seen: SeenLog) -> None:
     """Append the new bytes of a log to its copy; bytes that it has already are left out."""
     inode, next_byte = copy_position(folder, copy)
     new = _new_part(inode, next_byte, seen)

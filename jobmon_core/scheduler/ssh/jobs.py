@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, StorageFailed, UnknownJob
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.node.hosts.model import HostJob, Process, Target
+from jobmon_core.domain.node.hosts.model import HostJob, HostProcess, HostTarget
 from jobmon_core.domain.node.hosts.settings import find_host
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.node.hosts.settings import Host
     from jobmon_core.scheduler.base import BackendResources
     from jobmon_core.scheduler.ssh.answer import Answer
-    from jobmon_core.scheduler.ssh.records import JobFolder
+    from jobmon_core.scheduler.ssh.records import HostJobFolder
 
 _OPTION = re.compile(r"-[^-c]+")
 _SHELLS = ("bash", "zsh", "fish", "sh", "dash", "ash", "ksh", "tcsh", "csh")
@@ -72,9 +72,9 @@ class HostJobs:
         return tuple(dict.fromkeys(shlex.quote(f"tmux:{pane.session}") for pane in panes))
 
     def register(self, name: str) -> RemoteJob:
-        """Record the job that the words ``name`` describe, see `Target`; see `RemoteJobs`."""
+        """Record the job that the words ``name`` describe, see `HostTarget`; see `RemoteJobs`."""
         try:
-            target = Target.parse(shlex.split(name))
+            target = HostTarget.parse(shlex.split(name))
         except ValueError as error:
             raise JobmonError(str(error)) from error
         answer = self._examine(_examine_lines(target))
@@ -88,14 +88,14 @@ class HostJobs:
     def _examine(self, lines: Sequence[str]) -> Answer:
         return ask_host(self._runner, self.host, script.examine(lines))
 
-    def _known(self, job: HostJob) -> JobFolder | None:
+    def _known(self, job: HostJob) -> HostJobFolder | None:
         for folder, known in self.records.jobs(self._host):
             is_same = known.process == job.process if job.process else known.target == job.target
             if is_same and known.end is None and not known.run_id:
                 return folder
         return None
 
-    def _new_job(self, target: Target, pid: int, pane_id: str, answer: Answer) -> HostJob:
+    def _new_job(self, target: HostTarget, pid: int, pane_id: str, answer: Answer) -> HostJob:
         look, now_s = answer.look, time.time()
         marker = look.markers.get(0)
         job = HostJob(
@@ -115,7 +115,7 @@ class HostJobs:
         started_s = look.started_there_s(seen.start_ticks)
         return replace(
             job,
-            process=Process(pid, seen.start_ticks, look.boot_id, look.pid_namespace),
+            process=HostProcess(pid, seen.start_ticks, look.boot_id, look.pid_namespace),
             target=replace(target, log=target.log or details.stdout or details.stderr),
             start_s=int(now_s - (look.clock_there_s - started_s)),
             started_there_s=started_s,
@@ -135,7 +135,7 @@ def ask_host(runner: Runner, host: Host, text: str) -> Answer:
     return answer
 
 
-def remote_job(folder: JobFolder, job: HostJob) -> RemoteJob:
+def remote_job(folder: HostJobFolder, job: HostJob) -> RemoteJob:
     """Return a recorded job in the form that the use cases take."""
     copy = folder.copy_of_log(job)
     return RemoteJob(
@@ -150,7 +150,7 @@ def remote_job(folder: JobFolder, job: HostJob) -> RemoteJob:
     )
 
 
-def _examine_lines(target: Target) -> tuple[str, ...]:
+def _examine_lines(target: HostTarget) -> tuple[str, ...]:
     marker = (script.marker_line(0, target.marker),) if target.marker else ()
     if target.tmux:
         return (*marker, script.PANES_LINE, script.PANE_DETAILS_LINE)
@@ -163,7 +163,7 @@ def _examine_lines(target: Target) -> tuple[str, ...]:
     return (script.writers_line(target.log),)
 
 
-def _find(target: Target, answer: Answer, host: str) -> tuple[int, str]:
+def _find(target: HostTarget, answer: Answer, host: str) -> tuple[int, str]:
     """Return the PID to follow, 0 for a marker alone, and the pane of tmux that shows its exit status."""
     if target.tmux:
         return _of_tmux(target, answer, host)
@@ -189,7 +189,7 @@ def _running(pid: int, answer: Answer, host: str) -> int:
     return pid
 
 
-def _of_tmux(target: Target, answer: Answer, host: str) -> tuple[int, str]:
+def _of_tmux(target: HostTarget, answer: Answer, host: str) -> tuple[int, str]:
     panes = [pane for pane in answer.look.panes if target.is_pane(pane.session, pane.window, pane.index)]
     if not panes:
         known = ", ".join(dict.fromkeys(pane.session for pane in answer.look.panes))

@@ -14,7 +14,7 @@ from jobmon_core.scheduler.ssh.records import HostRecords
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.domain.node.hosts.model import HostJob, Process
+    from jobmon_core.domain.node.hosts.model import HostJob, HostProcess
     from jobmon_core.scheduler.base import BackendResources
 
 _TAIL_LINES = 50
@@ -60,7 +60,7 @@ def _attach(host: str, session: str) -> str:
     return f"ssh -t {host} {quote(f'tmux attach -t {quote(session)}')}"
 
 
-def _kill(process: Process) -> str:
+def _kill(process: HostProcess) -> str:
     """Return a command that ends a process unless its PID was reused: field 22 of stat is the start time."""
     pid, ticks = process.pid, process.start_ticks
     return f'grep -Eq "\\) ([^ ]+ ){{19}}{ticks} " /proc/{pid}/stat && kill {pid}'

@@ -45,7 +45,7 @@ class CopyState:
 
 
 @dataclass(frozen=True, slots=True)
-class JobFolder:
+class HostJobFolder:
     """The files of one job. Readers raise OSError and StateUnreadable, writers StorageFailed."""
 
     path: Path
@@ -106,21 +106,21 @@ class HostRecords:
 
     folder: Path
 
-    def create(self, job: HostJob) -> JobFolder:
+    def create(self, job: HostJob) -> HostJobFolder:
         """Record a new job under the next free number."""
-        folder = JobFolder(reserve_folder(self.folder))
+        folder = HostJobFolder(reserve_folder(self.folder))
         folder.save(job)
         return folder
 
-    def of(self, number: int) -> JobFolder:
+    def of(self, number: int) -> HostJobFolder:
         """Return the folder of a job."""
-        return JobFolder(self.folder / str(number))
+        return HostJobFolder(self.folder / str(number))
 
-    def jobs(self, host: str) -> Iterator[tuple[JobFolder, HostJob]]:
+    def jobs(self, host: str) -> Iterator[tuple[HostJobFolder, HostJob]]:
         """Yield the jobs of a host that somebody watches, oldest first."""
         return ((folder, job) for folder, job in self.all_jobs(host) if not job.is_dropped)
 
-    def all_jobs(self, host: str) -> Iterator[tuple[JobFolder, HostJob]]:
+    def all_jobs(self, host: str) -> Iterator[tuple[HostJobFolder, HostJob]]:
         """Yield all jobs of a host, oldest first; skip damaged records."""
         numbers = sorted(int(entry.name) for entry in self.folder.iterdir() if entry.name.isdecimal())
         for number in numbers:

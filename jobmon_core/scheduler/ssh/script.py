@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jobmon_core.domain.node.hosts.model import Process
+    from jobmon_core.domain.node.hosts.model import HostProcess
 
 MAX_LOG_BYTES = 512 * 1024
 MAX_LOGS_BYTES = 4 * 1024 * 1024
@@ -181,7 +181,7 @@ def examine(lines: Iterable[str]) -> str:
     return "\n".join((_PRELUDE, _LOOK, _EXAMINE, "host", *lines))
 
 
-def process_line(process: Process) -> str:
+def process_line(process: HostProcess) -> str:
     """Check whether a process exists."""
     return f"process {process.pid}"
 

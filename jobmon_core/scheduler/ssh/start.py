@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerUnavailable, StorageFailed
 from jobmon_core.domain.node.hosts.judge import apply_look
-from jobmon_core.domain.node.hosts.model import HostJob, Target, name_of_command
+from jobmon_core.domain.node.hosts.model import HostJob, HostTarget, name_of_command
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES
 from jobmon_core.scheduler.ssh.jobs import HostJobs, ask_host, remote_job
@@ -125,7 +125,7 @@ class CommandStarter:
         job = HostJob(
             host=host.name,
             name=name or name_of_command(command),
-            target=Target(log=f"{_RUNS}/{run_id}/output.log", files=output_dir),
+            target=HostTarget(log=f"{_RUNS}/{run_id}/output.log", files=output_dir),
             run_id=run_id,
             registered_s=now_s,
             command=shlex.join(command),

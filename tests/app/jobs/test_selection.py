@@ -6,8 +6,8 @@ import pytest
 
 from jobmon_core.app.jobs.find import (
     RECENT_S,
-    Group,
     Selection,
+    StateGroup,
     counts,
     fitting,
     group_of,
@@ -128,23 +128,23 @@ def test_the_short_list_holds_active_undelivered_and_recent_jobs() -> None:
 @pytest.mark.parametrize(
     ("job", "group"),
     [
-        (replace(JOB, tasks={}, answered_s=None), Group.PENDING),
-        (job_of(PENDING), Group.PENDING),
-        (job_of(RUNNING), Group.RUNNING),
-        (replace(job_of(succeeded("1")), pending_indices="2-3"), Group.PENDING),
-        (replace(JOB, unwatched_s=1.0), Group.UNWATCHED),
-        (job_of(succeeded("1"), failed("2")), Group.FAILED),
-        (job_of(UNKNOWN), Group.UNKNOWN),
-        (replace(job_of(LEFT_QUEUE), pending_indices="2-5"), Group.PENDING),
-        (job_of(LEFT_QUEUE, replace(PENDING, key="2")), Group.PENDING),
-        (job_of(LEFT_QUEUE, replace(RUNNING, key="2")), Group.RUNNING),
-        (job_of(LEFT_QUEUE, succeeded("2")), Group.ENDING),
+        (replace(JOB, tasks={}, answered_s=None), StateGroup.PENDING),
+        (job_of(PENDING), StateGroup.PENDING),
+        (job_of(RUNNING), StateGroup.RUNNING),
+        (replace(job_of(succeeded("1")), pending_indices="2-3"), StateGroup.PENDING),
+        (replace(JOB, unwatched_s=1.0), StateGroup.UNWATCHED),
+        (job_of(succeeded("1"), failed("2")), StateGroup.FAILED),
+        (job_of(UNKNOWN), StateGroup.UNKNOWN),
+        (replace(job_of(LEFT_QUEUE), pending_indices="2-5"), StateGroup.PENDING),
+        (job_of(LEFT_QUEUE, replace(PENDING, key="2")), StateGroup.PENDING),
+        (job_of(LEFT_QUEUE, replace(RUNNING, key="2")), StateGroup.RUNNING),
+        (job_of(LEFT_QUEUE, succeeded("2")), StateGroup.ENDING),
     ],
 )
-def test_each_job_counts_in_one_group(job: WatchedJob, group: Group) -> None:
+def test_each_job_counts_in_one_group(job: WatchedJob, group: StateGroup) -> None:
     assert group_of(job) is group
     assert counts([status_of(job)]) == [(group, 1)]
-    assert group is not Group.RUNNING or running_tasks(job)
+    assert group is not StateGroup.RUNNING or running_tasks(job)
 
 
 def test_a_part_of_a_job_is_sorted_after_the_job() -> None:

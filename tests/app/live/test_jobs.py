@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.live.jobs import Listing, LiveJobs
 from jobmon_core.context import Context
 from jobmon_core.domain.job.job_progress import JobProgress
@@ -42,14 +42,14 @@ def home(tmp_path: Path) -> Home12:
     return Home12(tmp_path)
 
 
-def refs(listing: Listing) -> list[tuple[str, Group]]:
+def refs(listing: Listing) -> list[tuple[str, StateGroup]]:
     return [(task.ref, task.group) for task in listing.tasks]
 
 
 def test_running_tasks_come_first_and_old_jobs_are_left_out(home: Home12) -> None:
     home.save(running_task(), job_id=15)
     found = refs(LiveJobs(home.ctx).listing())
-    assert found == [("12", Group.RUNNING), ("15", Group.RUNNING), ("13", Group.PENDING)]
+    assert found == [("12", StateGroup.RUNNING), ("15", StateGroup.RUNNING), ("13", StateGroup.PENDING)]
 
 
 def test_a_running_task_has_its_progress_and_an_estimate(home: Home12) -> None:
@@ -67,7 +67,7 @@ def test_changed_files_are_read_again(home: Home12) -> None:
     home.ctx.progress_file("slurm-12-x").write(JobProgress(NOW_S, {"": progress_of(900, 1000)}, (event,)))
     home.save(running_task(), job_id=13)
     listing = live.listing()
-    assert refs(listing) == [("12", Group.RUNNING), ("13", Group.RUNNING)]
+    assert refs(listing) == [("12", StateGroup.RUNNING), ("13", StateGroup.RUNNING)]
     assert listing.tasks[0].problems == (EventKind.STALLED,)
     assert listing.tasks[0].progress.progress
     assert listing.tasks[0].progress.progress.current == 900
@@ -77,8 +77,8 @@ def test_a_job_that_was_shown_stays_with_its_outcome(home: Home12) -> None:
     live = LiveJobs(home.ctx)
     live.listing()
     home.save(succeeded(), job_id=12, concluded_s=NOW_S)
-    assert refs(live.listing()) == [("13", Group.PENDING), ("12", Group.COMPLETED)]
-    assert refs(LiveJobs(home.ctx).listing()) == [("13", Group.PENDING)]
+    assert refs(live.listing()) == [("13", StateGroup.PENDING), ("12", StateGroup.COMPLETED)]
+    assert refs(LiveJobs(home.ctx).listing()) == [("13", StateGroup.PENDING)]
 
 
 def test_a_job_keeps_its_id_when_it_starts(home: Home12) -> None:
@@ -89,7 +89,7 @@ def test_a_job_keeps_its_id_when_it_starts(home: Home12) -> None:
 
 
 def test_named_jobs_are_shown_whatever_their_state(home: Home12) -> None:
-    assert refs(LiveJobs(home.ctx, [JobRef(14)]).listing()) == [("14", Group.FAILED)]
+    assert refs(LiveJobs(home.ctx, [JobRef(14)]).listing()) == [("14", StateGroup.FAILED)]
     assert refs(LiveJobs(home.ctx, [JobRef(99)]).listing()) == []
 
 
@@ -98,12 +98,12 @@ def test_tasks_of_an_array_have_rows_and_those_pending_share_one(home: Home12) -
     home.save(*tasks, job_id=20, array_indices="0-9", pending_indices="5-9")
     live = LiveJobs(home.ctx, [JobRef(20)])
     assert refs(live.listing()) == [
-        ("20_1", Group.RUNNING),
-        ("20_3", Group.RUNNING),
-        ("20_[4,5-9]", Group.PENDING),
-        ("20_0", Group.COMPLETED),
+        ("20_1", StateGroup.RUNNING),
+        ("20_3", StateGroup.RUNNING),
+        ("20_[4,5-9]", StateGroup.PENDING),
+        ("20_0", StateGroup.COMPLETED),
     ]
-    assert refs(LiveJobs(home.ctx, [JobRef(20, 3)]).listing())[0] == ("20_3", Group.RUNNING)
+    assert refs(LiveJobs(home.ctx, [JobRef(20, 3)]).listing())[0] == ("20_3", StateGroup.RUNNING)
     assert "20_0" not in dict(refs(LiveJobs(home.ctx).listing()))
 
 
@@ -111,7 +111,7 @@ def test_tasks_of_an_array_have_rows_and_those_pending_share_one(home: Home12) -
 def test_only_the_named_task_of_an_array_is_shown_beside_another_job(home: Home12, task: JobRef) -> None:
     home.save(replace(running_task("3"), raw_job_id=1003), running_task("1"), job_id=20, array_indices="1,3")
     listing = LiveJobs(home.ctx, [task, JobRef(12)]).listing()
-    assert refs(listing) == [("12", Group.RUNNING), ("20_3", Group.RUNNING)]
+    assert refs(listing) == [("12", StateGroup.RUNNING), ("20_3", StateGroup.RUNNING)]
 
 
 def test_old_data_are_dated(home: Home12) -> None:
@@ -150,4 +150,4 @@ def test_a_job_that_left_the_queue_is_ending(home: Home12) -> None:
     from jobmon_core.domain.job.tracking.model import EndInquiry
 
     home.save(replace(running_task(), inquiry=EndInquiry(NOW_S, NOW_S, JobState.COMPLETED)), job_id=12)
-    assert refs(LiveJobs(home.ctx).listing())[0] == ("12", Group.ENDING)
+    assert refs(LiveJobs(home.ctx).listing())[0] == ("12", StateGroup.ENDING)

@@ -18,7 +18,7 @@ from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, QueueRow, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.process.client import Process, ProcessGroup, ProcessScheduler
+from jobmon_core.scheduler.process.client import ProcessGroup, ProcessScheduler, WatchedProcess
 from jobmon_core.scheduler.process.find import find_process
 
 _A_DAY_S = 86_400
@@ -36,7 +36,7 @@ def child() -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-def found(pid: int) -> Process:
+def found(pid: int) -> WatchedProcess:
     process = find_process(pid)
     assert process is not None
     return process

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.ray.ray_job import Reading, parse_job, parse_jobs, read_job
+from jobmon_core.scheduler.ray.ray_job import EntryReading, parse_job, parse_jobs, read_job
 from tests.support.fake_ray import ray_job
 
 RECORDINGS = Path(__file__).parents[4] / "shared" / "data" / "ray"
 
 
-def read(status: str, **changes: object) -> Reading:
+def read(status: str, **changes: object) -> EntryReading:
     job = parse_job(ray_job("a", status, **changes))
     assert job is not None
     return read_job(job)

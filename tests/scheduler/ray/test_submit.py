@@ -19,7 +19,7 @@ from jobmon_core.scheduler.ray import submission as submit
 from jobmon_core.scheduler.ray.api import RayApi
 from jobmon_core.scheduler.ray.client import RayRemoteJobs, RayScheduler, processes_left
 from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY
-from jobmon_core.scheduler.ray.records import JobFolder
+from jobmon_core.scheduler.ray.records import RayJobFolder
 from jobmon_core.scheduler.ray.submission import Fate, RaySubmission, SubmitResult, package_of, send
 from tests.support.fake_ray import FakeRay, ray_job, ray_resources
 
@@ -32,7 +32,7 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sent(ray: FakeRay, folder: Path, within_s: float = 60.0) -> SubmitResult:
-    return send(RayApi(ray.service, os.environ), JOB, within_s, JobFolder(folder))
+    return send(RayApi(ray.service, os.environ), JOB, within_s, RayJobFolder(folder))
 
 
 def look(scheduler: RayScheduler, job_id: int) -> JobState | str:
@@ -68,7 +68,7 @@ def test_an_error_of_the_server_proves_nothing(ray: FakeRay, folder: Path) -> No
 
 
 def test_a_cluster_that_cannot_be_reached_has_accepted_nothing(folder: Path) -> None:
-    answer = send(RayApi("127.0.0.1:1", os.environ), JOB, 60.0, JobFolder(folder))
+    answer = send(RayApi("127.0.0.1:1", os.environ), JOB, 60.0, RayJobFolder(folder))
     assert answer.fate is Fate.REFUSED
     assert "Connection refused" in answer.why
 
@@ -128,10 +128,10 @@ def test_watching_a_submission_that_appears_much_later_finds_it(
 def test_each_request_is_noted_before_it_is_sent(ray: FakeRay, folder: Path) -> None:
     submission = RaySubmission(ray_resources(folder), ray.service, JOB)
     submission.record()
-    before = JobFolder(folder / "1").attempt()
+    before = RayJobFolder(folder / "1").attempt()
     ray.refusals["/api/jobs/"] = (400, "no")
     assert submission.submit().fate is Fate.REFUSED
-    after = JobFolder(folder / "1").attempt()
+    after = RayJobFolder(folder / "1").attempt()
     assert before is not None
     assert after is not None
     assert (before.is_sent, after.is_sent) == (False, True)
@@ -241,7 +241,7 @@ def test_the_token_of_a_submission_is_added_to_the_metadata_of_the_user(ray: Fak
     submission = RaySubmission(ray_resources(folder), ray.service, {**JOB, "metadata": {"team": "a"}})
     submission.record()
     assert submission.submit().fate is Fate.ACCEPTED
-    job = JobFolder(folder / "1").registered()
+    job = RayJobFolder(folder / "1").registered()
     assert job is not None
     assert ray.jobs[0]["metadata"] == {"team": "a", SUBMISSION_KEY: job.token}
 

@@ -13,8 +13,8 @@ from jobmon_core.domain.before.pending.model import (
     License,
     Limit,
     PendingFacts,
+    PendingRequest,
     QueuePlace,
-    Request,
 )
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
@@ -77,7 +77,7 @@ class TestJob:
         tres = "cpu=8,mem=64G,node=2,billing=8,gres/gpu=4,gres/gpu:a100=4"
         row = job_row(NumNodes="2", **{"tres-alloc": tres}, OverSubscribe="NO", Name="train")
         (job,) = read_jobs(row, OLD)
-        assert job.request == Request(2, 8, 64 * 1024 * MIB, 4, "a100", is_exclusive=True)
+        assert job.request == PendingRequest(2, 8, 64 * 1024 * MIB, 4, "a100", is_exclusive=True)
         assert (job.name, job.partitions, job.priority, job.expected_start_s) == (
             "train",
             ("main", "low"),

@@ -9,14 +9,14 @@ import pytest
 from jobmon_core.domain.node.hosts.model import SeenFile, SeenLog
 from jobmon_core.scheduler.ssh import client
 from jobmon_core.scheduler.ssh.client import add_to_copy, copy_position
-from jobmon_core.scheduler.ssh.records import JobFolder
+from jobmon_core.scheduler.ssh.records import HostJobFolder
 
 
 class Copy:
     """A job whose log is copied."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.path = JobFolder(folder), folder / "train.log"
+        self.folder, self.path = HostJobFolder(folder), folder / "train.log"
 
     def add(self, data: bytes, offset: int, inode: str = "1") -> str:
         """Add what a look saw; return the copy."""

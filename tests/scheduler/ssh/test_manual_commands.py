@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.node.hosts.model import HostJob, Target
+from jobmon_core.domain.node.hosts.model import HostJob, HostTarget
 from jobmon_core.scheduler.base import BackendResources
 from jobmon_core.scheduler.ssh.manual_commands import manual_commands
 from jobmon_core.scheduler.ssh.records import HostRecords
@@ -19,7 +19,7 @@ def resources(tmp_path: Path) -> BackendResources:
 
 
 def test_the_commands_of_a_started_command_show_its_log_and_its_terminal(resources: BackendResources) -> None:
-    job = HostJob("box", target=Target(log="/l/out.log"), run_id="r1", command="./train")
+    job = HostJob("box", target=HostTarget(log="/l/out.log"), run_id="r1", command="./train")
     number = HostRecords(resources.folder()).create(job).number
     found = manual_commands(resources, "", number, "")
     assert [line.partition("    # ")[2] for line in found.look] == [

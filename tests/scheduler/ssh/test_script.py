@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.node.hosts.model import Process, SeenRun
+from jobmon_core.domain.node.hosts.model import HostProcess, SeenRun
 from jobmon_core.domain.node.hosts.settings import Host
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import Answer, read_answer
@@ -84,7 +84,7 @@ def test_one_look_shows_the_host_processes_markers_and_logs(
     seen = found.processes[program.pid]
     assert seen is not None
     assert (seen.parent, seen.runs) == (os.getpid(), True)
-    process = Process(program.pid, seen.start_ticks, found.boot_id, found.pid_namespace)
+    process = HostProcess(program.pid, seen.start_ticks, found.boot_id, found.pid_namespace)
     assert found.is_alive(process) is True
     assert found.processes[4194303] is None
     assert 0 <= found.clock_there_s - found.started_there_s(seen.start_ticks) < 600
@@ -109,7 +109,7 @@ def test_a_look_at_a_dead_process_says_that_it_is_gone(
     seen = look(tmp_path, f"process {program.pid}").look
     status = seen.processes[program.pid]
     assert status is not None
-    process = Process(program.pid, status.start_ticks, seen.boot_id, seen.pid_namespace)
+    process = HostProcess(program.pid, status.start_ticks, seen.boot_id, seen.pid_namespace)
     program.kill()
     # on a busy machine, it takes a moment to die; then it is a zombie
     eventually(lambda: look(tmp_path, f"process {program.pid}").look.is_alive(process) is False)
@@ -154,8 +154,8 @@ def test_the_processes_of_a_command_are_read_with_what_the_host_shows_of_them(
     (folder / "taken").mkdir(parents=True)
     (folder / "pid").write_text(f"76 990 77 1000 boot-1 {written}\n")
     run = look(tmp_path, script.run_line(1, "r1", prevent_start=False)).look.runs[1]
-    assert run.wrapper == Process(76, 990, "boot-1", namespace)
-    assert run.command == Process(77, 1000, "boot-1", namespace)
+    assert run.wrapper == HostProcess(76, 990, "boot-1", namespace)
+    assert run.command == HostProcess(77, 1000, "boot-1", namespace)
     assert run.machine == machine
 
 

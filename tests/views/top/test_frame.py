@@ -17,7 +17,7 @@ from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import ASCII, UNICODE, Symbols
 from jobmon.views.top.frame import Model, frame, plain
 from jobmon.views.top.state import Page, View
-from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.output import OutputText
 from jobmon_core.app.live.jobs import Listing
 from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
@@ -61,7 +61,7 @@ def listing(count: int) -> Listing:
     tasks = [
         steady(task) for job, progress in jobs(count) for task in live_tasks(status_of(job), progress, NOW_S)
     ]
-    tasks.sort(key=lambda task: task.group is Group.PENDING)
+    tasks.sort(key=lambda task: task.group is StateGroup.PENDING)
     return Listing(NOW_S, tuple(tasks), NOW_S - 5)
 
 
@@ -135,7 +135,7 @@ _TASKS = st.lists(
         id=st.text(max_size=5),
         ref=st.from_regex(r"[0-9]{1,10}(_[0-9]{1,6})?", fullmatch=True),
         status=st.sampled_from([status_of(job) for job, _ in jobs(8)]),
-        group=st.sampled_from(Group),
+        group=st.sampled_from(StateGroup),
         task=st.none() | st.sampled_from([running_task(), failed(diagnosis=OOM), succeeded(), Task("3")]),
         progress=anything(TaskProgress),
         estimate=anything(Estimate),

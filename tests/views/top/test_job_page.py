@@ -5,7 +5,7 @@ from dataclasses import replace
 from jobmon.views.console import Style
 from jobmon.views.top.drawing import log_lines
 from jobmon.views.top.job_page import JobPage
-from jobmon_core.app.jobs.find import Group
+from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.output import OutputText
 from jobmon_core.app.live.log_errors import ErrorLine
 from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
@@ -135,7 +135,7 @@ def test_each_worker_has_a_line_the_silent_ones_first() -> None:
         "  worker_3.log  running        no progress yet",
     ]
     (ended,) = tasks(replace(progress_of(200, 800), workers=workers))
-    assert "silent" not in "".join(page(replace(ended, group=Group.FAILED)))
+    assert "silent" not in "".join(page(replace(ended, group=StateGroup.FAILED)))
 
 
 def test_the_logs_of_workers_join_the_processes_of_the_same_ranks() -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from jobmon_core.domain.before.pending.model import Node, Request
+from jobmon_core.domain.before.pending.model import Node, PendingRequest
 from jobmon_core.domain.humanize import count, size
 
 _SILENT = "NOT_RESPONDING"  # a star in the state means the same, as in ``IDLE*+CLOUD``
@@ -35,7 +35,7 @@ def _parts(state: str) -> set[str]:
     return names | {_SILENT} if "*" in state else names
 
 
-def fit_of(request: Request, nodes: Iterable[Node]) -> Fit:
+def fit_of(request: PendingRequest, nodes: Iterable[Node]) -> Fit:
     """Return on how many nodes a job fits, counted as if it spread evenly over its nodes."""
     ever = now = unusable = if_usable = 0
     for node in nodes:
@@ -49,7 +49,7 @@ def fit_of(request: Request, nodes: Iterable[Node]) -> Fit:
     return Fit(ever, now, unusable, if_usable)
 
 
-def _holds(request: Request, node: Node, *, only_free: bool) -> bool:
+def _holds(request: PendingRequest, node: Node, *, only_free: bool) -> bool:
     used_cpus, used_memory = (node.used_cpus, node.used_memory) if only_free else (0, 0)
     gpus = _gpus(node.gpus, request.gpu_type)
     gpus -= _gpus(node.used_gpus, request.gpu_type) if only_free else 0
@@ -62,7 +62,7 @@ def _holds(request: Request, node: Node, *, only_free: bool) -> bool:
     )
 
 
-def _share(total: int | None, request: Request) -> int:
+def _share(total: int | None, request: PendingRequest) -> int:
     """Return what one node has to give; 0 if that is not known."""
     return math.ceil((total or 0) / max(1, request.nodes))
 
@@ -71,7 +71,7 @@ def _gpus(by_type: dict[str, int], gpu_type: str) -> int:
     return by_type.get(gpu_type, 0) if gpu_type else sum(by_type.values())
 
 
-def request_text(request: Request) -> str:
+def request_text(request: PendingRequest) -> str:
     """Return e.g. ``2 nodes with 8 GPUs, 32 CPUs and 64.0 GiB of memory in all``."""
     gpu = f"{request.gpu_type} GPU".strip()
     parts = [
@@ -86,7 +86,7 @@ def request_text(request: Request) -> str:
     return f"{request.nodes:,} {nodes}" + (f" with {listed}{in_all}" if listed else "")
 
 
-def free_text(request: Request, nodes: Sequence[Node]) -> str:
+def free_text(request: PendingRequest, nodes: Sequence[Node]) -> str:
     """Return what is free now on the usable nodes, e.g. ``2 of 8 GPUs, 12 of 64 CPUs``."""
     up = [node for node in nodes if is_usable(node)]
     parts = []

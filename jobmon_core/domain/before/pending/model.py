@@ -61,11 +61,11 @@ class PendingJob:
     features: str = ""
     requested_nodes: str = ""
     reservation: str = ""
-    request: Request | None = None
+    request: PendingRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PendingRequest:
     """The resources that a job asks for: in all, on at least ``nodes`` nodes."""
 
     nodes: int = 1

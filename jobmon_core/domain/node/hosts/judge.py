@@ -15,7 +15,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.node.hosts.model import HostJob, JobEnd, Look, Pane, Process, SeenFile, SeenRun
+from jobmon_core.domain.node.hosts.model import (
+    HostJob,
+    HostLook,
+    HostProcess,
+    JobEnd,
+    Pane,
+    SeenFile,
+    SeenRun,
+)
 from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
@@ -36,7 +44,7 @@ _START_TIMEOUT_S = 120.0  # a wrapper that has recorded no process by then was k
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class HostJobStatus:
     """A job that has not ended."""
 
     state: JobState
@@ -49,14 +57,14 @@ class Gone:
     """A job that has no processes left, without evidence of how it ended."""
 
 
-Shown = Status | JobEnd | Gone
+Shown = HostJobStatus | JobEnd | Gone
 _Clock = Callable[[float], int]  # converts a time of the host's clock to this machine's clock (Unix seconds)
 
 
-def apply_look(number: int, job: HostJob, look: Look, now_s: float) -> tuple[HostJob, Shown]:
+def apply_look(number: int, job: HostJob, look: HostLook, now_s: float) -> tuple[HostJob, Shown]:
     """Return the updated record of a job, and what a look at its host at ``now_s`` (Unix seconds) shows."""
     finding = judge(number, job, look, now_s)
-    if isinstance(finding, Status) and finding.is_elsewhere:
+    if isinstance(finding, HostJobStatus) and finding.is_elsewhere:
         return job, finding
     if isinstance(finding, JobEnd):
         finding = _with_memory(job, finding, look.usage.oom_kills)
@@ -73,7 +81,7 @@ def apply_look(number: int, job: HostJob, look: Look, now_s: float) -> tuple[Hos
     return (replace(job, end=finding) if isinstance(finding, JobEnd) else job), finding
 
 
-def _with_machine(job: HostJob, run: SeenRun | None, look: Look) -> HostJob:
+def _with_machine(job: HostJob, run: SeenRun | None, look: HostLook) -> HostJob:
     if job.machine or not look.machine or _boot_id(job, run) != look.boot_id:
         return job
     return replace(job, machine=look.machine)
@@ -87,7 +95,7 @@ def _with_memory(job: HostJob, end: JobEnd, oom_kills: int | None) -> JobEnd:
     return replace(end, state=JobState.OUT_OF_MEMORY, reason="the oom_kill count of its cgroup rose")
 
 
-def judge(number: int, job: HostJob, look: Look, now_s: float) -> Shown:
+def judge(number: int, job: HostJob, look: HostLook, now_s: float) -> Shown:
     """Return what a look at its host at ``now_s`` (Unix seconds) shows about the job with this number."""
 
     def here(there_s: float) -> int:
@@ -98,7 +106,7 @@ def judge(number: int, job: HostJob, look: Look, now_s: float) -> Shown:
     if proven:
         return proven
     if run and not run.has_begun and job.process is None:
-        return Status(JobState.PENDING, _STARTING)
+        return HostJobStatus(JobState.PENDING, _STARTING)
     running = _running_status(job, run, look, now_s)
     if running:
         return running
@@ -107,7 +115,7 @@ def judge(number: int, job: HostJob, look: Look, now_s: float) -> Shown:
         reason = f"marker {job.target.marker}"
         return JobEnd(JobState.COMPLETED, reason=reason, end_s=here(marker.modified_there_s))
     if job.process is None and not job.run_id:
-        return Status(JobState.RUNNING, RESTARTED if job.boot_id != look.boot_id else "")
+        return HostJobStatus(JobState.RUNNING, RESTARTED if job.boot_id != look.boot_id else "")
     return _without_evidence(job, run, look, now_s)
 
 
@@ -123,7 +131,7 @@ def _end_of_run(run: SeenRun | None, here: _Clock) -> JobEnd | None:
     return JobEnd(state, exit_code=run.exit_code, end_s=end_s)
 
 
-def _end_of_pane(job: HostJob, look: Look, now_s: float) -> JobEnd | None:
+def _end_of_pane(job: HostJob, look: HostLook, now_s: float) -> JobEnd | None:
     """Return how the process of a tmux pane ended; None unless ``remain-on-exit`` kept its exit status."""
     pane = _own_pane(job, look)
     if pane is None or not pane.is_dead or job.boot_id != look.boot_id:
@@ -136,26 +144,26 @@ def _end_of_pane(job: HostJob, look: Look, now_s: float) -> JobEnd | None:
     return JobEnd(state, exit_code=pane.status, end_s=int(now_s))
 
 
-def _own_pane(job: HostJob, look: Look) -> Pane | None:
+def _own_pane(job: HostJob, look: HostLook) -> Pane | None:
     pids = (job.process.pid if job.process else 0, None)
     own = (pane for pane in look.panes if job.pane_id and pane.id == job.pane_id and pane.pid in pids)
     return next(own, None)
 
 
-def _running_status(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> Status | None:
+def _running_status(job: HostJob, run: SeenRun | None, look: HostLook, now_s: float) -> HostJobStatus | None:
     """Return the status of a job of which a process runs or may run; None if none does, or none is known."""
     if is_another_machine(job, run, look, now_s):
-        return Status(JobState.RUNNING, _elsewhere(job, run, look), is_elsewhere=True)
+        return HostJobStatus(JobState.RUNNING, _elsewhere(job, run, look), is_elsewhere=True)
     wrapper, command = (run.wrapper, run.command) if run else (None, None)
     if wrapper and look.is_alive(wrapper) is not False:
-        return Status(JobState.RUNNING)
+        return HostJobStatus(JobState.RUNNING)
     process = command or job.process
     if process and look.is_alive(process) is not False:
-        return Status(JobState.RUNNING, _WRAPPER_KILLED if job.run_id else "")
+        return HostJobStatus(JobState.RUNNING, _WRAPPER_KILLED if job.run_id else "")
     return None
 
 
-def is_another_machine(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> bool:
+def is_another_machine(job: HostJob, run: SeenRun | None, look: HostLook, now_s: float) -> bool:
     """Whether another machine answered: its boot id differs, and nothing shows that the host restarted."""
     boot_id = _boot_id(job, run)
     if boot_id in ("", look.boot_id):
@@ -178,7 +186,7 @@ def _machine(job: HostJob, run: SeenRun | None) -> str:
     return (run.machine if run else "") or job.machine
 
 
-def _elsewhere(job: HostJob, run: SeenRun | None, look: Look) -> str:
+def _elsewhere(job: HostJob, run: SeenRun | None, look: HostLook) -> str:
     machine = _machine(job, run)
     if not machine or machine == look.machine:
         return f"another machine answers under the name {job.host}: it shows nothing of the job"
@@ -195,19 +203,19 @@ def _is_new(job: HostJob, marker: SeenFile) -> bool:
     return is_later or marker.stamp != job.old_marker
 
 
-def _without_evidence(job: HostJob, run: SeenRun | None, look: Look, now_s: float) -> Shown:
+def _without_evidence(job: HostJob, run: SeenRun | None, look: HostLook, now_s: float) -> Shown:
     process = (run.command if run else None) or job.process
     if process is None:  # its wrapper has just started or was killed, or its files are gone
         is_starting = 0 <= now_s - job.registered_s < _START_TIMEOUT_S and job.boot_id in ("", look.boot_id)
         if is_starting:
-            return Status(JobState.RUNNING, _STARTING)
+            return HostJobStatus(JobState.RUNNING, _STARTING)
         return Gone()
     if why := _restart_reason(process, look):
         return JobEnd(JobState.NODE_FAIL, reason=why)
     return Gone()
 
 
-def _restart_reason(process: Process, look: Look) -> str:
+def _restart_reason(process: HostProcess, look: HostLook) -> str:
     """Return which restart ended a process; empty if none did."""
     if process.boot_id != look.boot_id:
         return RESTARTED

@@ -22,7 +22,7 @@ _ONE_OF = ("tmux", "pid", "process")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class HostTarget:
     """One job on a host, as the user names it; each part is empty if it was not named."""
 
     tmux: str = ""  # a session, or a pane as session:window.pane
@@ -33,7 +33,7 @@ class Target:
     files: str = ""  # the folder of its outputs, which are counted
 
     @classmethod
-    def parse(cls, words: Sequence[str]) -> Target:
+    def parse(cls, words: Sequence[str]) -> HostTarget:
         """Read the words of one job; each kind may occur once.
 
         Raises:
@@ -95,12 +95,12 @@ def _pid(text: str) -> int:
     return int(text)
 
 
-_NO_TARGET = Target()
+_NO_TARGET = HostTarget()
 TICKS_PER_S = 100  # USER_HZ, the unit of times in /proc/PID/stat: 100 on every architecture in use
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class HostProcess:
     """A process of a host, distinguished from any other one with the same PID."""
 
     pid: int
@@ -126,9 +126,9 @@ class HostJob:
 
     host: str = ""
     name: str = ""
-    target: Target = _NO_TARGET
+    target: HostTarget = _NO_TARGET
     run_id: str = ""  # of a command that jobmon started there
-    process: Process | None = None  # the one that is followed
+    process: HostProcess | None = None  # the one that is followed
     pane_id: str = ""  # of tmux, if the process is that of a pane, whose exit status tmux shows
     boot_id: str = ""  # of the host when the watching began
     machine: str = ""  # its own name for itself: an alias may reach several machines
@@ -205,8 +205,8 @@ class SeenRun:
     has_begun: bool  # its wrapper began
     is_unstarted: bool = False  # it was not started, and now never will be
     machine: str = ""  # that it was started on
-    wrapper: Process | None = None
-    command: Process | None = None
+    wrapper: HostProcess | None = None
+    command: HostProcess | None = None
     exit_code: int | None = None
     ended_there_s: int | None = None
 
@@ -239,7 +239,7 @@ class HostUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class HostLook:
     """One complete answer of a host: about itself, and by number about each of the jobs on it."""
 
     boot_id: str = ""
@@ -263,7 +263,7 @@ class Look:
         """Return when a process started, by the clock of the host."""
         return self.clock_there_s - (self.uptime_s - start_ticks / TICKS_PER_S)
 
-    def is_alive(self, process: Process) -> bool | None:
+    def is_alive(self, process: HostProcess) -> bool | None:
         """Whether a process runs; None if the answer does not show it."""
         if process.boot_id != self.boot_id or self.is_other_container(process):
             return False
@@ -272,7 +272,7 @@ class Look:
         seen = self.processes[process.pid]
         return seen is not None and seen.runs and seen.start_ticks == process.start_ticks
 
-    def is_other_container(self, process: Process) -> bool:
+    def is_other_container(self, process: HostProcess) -> bool:
         """Whether a process belongs to another container; False if either one is not known."""
         own, there = process.pid_namespace, self.pid_namespace
         return bool(own and there) and own != there

@@ -44,7 +44,7 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class MeasuredTask:
     """Whose processes an agent measures."""
 
     job_id: str = ""  # the raw id of a Slurm job
@@ -55,7 +55,7 @@ class Target:
 
 
 def task_processes(
-    table: Iterable[Process], target: Target, known: Collection[tuple[int, int]]
+    table: Iterable[Process], target: MeasuredTask, known: Collection[tuple[int, int]]
 ) -> dict[int, Process]:
     """Return the processes of a task by their PID.
 
@@ -81,7 +81,7 @@ def task_processes(
     return found
 
 
-def _is_first(process: Process, target: Target) -> bool:
+def _is_first(process: Process, target: MeasuredTask) -> bool:
     if process.pid in target.pids:
         return True
     environment = process.environment or {}
@@ -90,7 +90,7 @@ def _is_first(process: Process, target: Target) -> bool:
     return environment.get("SLURMD_NODENAME", target.node) == target.node or not target.node
 
 
-def _is_of_agent(process: Process, target: Target) -> bool:
+def _is_of_agent(process: Process, target: MeasuredTask) -> bool:
     step = (process.environment or {}).get("SLURM_STEP_ID")
     return process.command == _SLURM_STEP_DAEMON or bool(target.own_step and step == target.own_step)
 

@@ -28,7 +28,7 @@ _MAX_DEAD = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class WorkerGroup:
     """A worker: its first process and the descendants of that which belong to no other worker."""
 
     top: Process
@@ -51,7 +51,7 @@ class Gone:
     seen_ticks: int = 0  # when it was last seen to run
 
 
-def find_workers(processes: Mapping[int, Process], on_gpus: Collection[int] = ()) -> tuple[Group, ...]:
+def find_workers(processes: Mapping[int, Process], on_gpus: Collection[int] = ()) -> tuple[WorkerGroup, ...]:
     """Return the workers among the processes of a task, by rank or else by PID; ``on_gpus`` hold a GPU.
 
     They are the processes with a rank that differs from their parent's, without launchers whose workers have
@@ -88,7 +88,7 @@ def rank_of(process: Process) -> tuple[int, int] | None:
     return None
 
 
-def still_missed(gone: Iterable[Gone], workers: Iterable[Group]) -> tuple[Gone, ...]:
+def still_missed(gone: Iterable[Gone], workers: Iterable[WorkerGroup]) -> tuple[Gone, ...]:
     """Return the ended workers that nothing has replaced, the latest ones.
 
     One with a rank is replaced by a new worker of its rank, e.g. after an elastic restart; one without by a
@@ -166,7 +166,9 @@ def _side_by_side(top: Process, children: Iterable[Process]) -> list[Process]:
     return []
 
 
-def _group(top: Process, rank: int | None, children: Mapping[int, list[Process]], stops: set[int]) -> Group:
+def _group(
+    top: Process, rank: int | None, children: Mapping[int, list[Process]], stops: set[int]
+) -> WorkerGroup:
     members = [top]
     for member in members:  # grows during the loop
         members += [child for child in children.get(member.pid, ()) if child.pid not in stops]
@@ -180,7 +182,7 @@ def _group(top: Process, rank: int | None, children: Mapping[int, list[Process]]
         if len(living) != 1:
             break
         main = living[0]
-    return Group(top, main, tuple(members), rank)
+    return WorkerGroup(top, main, tuple(members), rank)
 
 
 _SIZES = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")  # by the strength of the rank, see `rank_of`
@@ -188,13 +190,13 @@ _TORCH, _MPI, _SRUN = "torch", "MPI", "srun"
 _MAX_GROUPS = 16
 
 
-def rank_groups(workers: Iterable[Group], before: Iterable[RankGroup]) -> tuple[RankGroup, ...]:
+def rank_groups(workers: Iterable[WorkerGroup], before: Iterable[RankGroup]) -> tuple[RankGroup, ...]:
     """Return the groups of the workers that have a rank; ``before`` is the result of the last look.
 
     A group is left out if none of its workers runs, if its size is not known, if two workers have the same
     rank, or if one of them is a launcher that has not started its own workers.
     """
-    found: dict[tuple[str, str, int], list[tuple[int, Group, bool]]] = {}
+    found: dict[tuple[str, str, int], list[tuple[int, WorkerGroup, bool]]] = {}
     for worker in workers:
         if labelled := _label(worker):
             key, rank, needs_all = labelled
@@ -215,7 +217,7 @@ def rank_groups(workers: Iterable[Group], before: Iterable[RankGroup]) -> tuple[
     return tuple(groups)
 
 
-def _label(worker: Group) -> tuple[tuple[str, str, int], int, bool] | None:
+def _label(worker: WorkerGroup) -> tuple[tuple[str, str, int], int, bool] | None:
     environment, found = worker.top.environment or {}, rank_of(worker.top)
     if found is None or not found[1] < (size := _size(environment, found[0])):
         return None
@@ -238,6 +240,6 @@ def _size(environment: Mapping[str, str], strength: int) -> int:
     return next((int(value) for value in values if value.isdecimal()), 0)
 
 
-def _is_sure(launcher: str, worker: Group) -> bool:
+def _is_sure(launcher: str, worker: WorkerGroup) -> bool:
     """Whether a launcher certainly set the size: a script may export RANK and WORLD_SIZE for one process."""
     return launcher != _TORCH or "TORCHELASTIC_RUN_ID" in (worker.top.environment or {})

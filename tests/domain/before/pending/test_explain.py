@@ -18,8 +18,8 @@ from jobmon_core.domain.before.pending.model import (
     Partition,
     PendingFacts,
     PendingJob,
+    PendingRequest,
     QueuePlace,
-    Request,
     Reservation,
 )
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
@@ -33,7 +33,7 @@ JOB = PendingJob(
     state=JobState.PENDING,
     raw_state="PENDING",
     partitions=("gpu",),
-    request=Request(nodes=1, cpus=8, memory=64 * GIB, gpus=4),
+    request=PendingRequest(nodes=1, cpus=8, memory=64 * GIB, gpus=4),
 )
 NODE = Node("n1", "MIXED", cpus=64, memory=512 * GIB, gpus={"a100": 8})
 MAINTENANCE = Reservation("weekly", NOW_S + 62 * HOUR_S, NOW_S + 70 * HOUR_S, "n[1-2]", is_maintenance=True)
@@ -70,18 +70,18 @@ class TestResources:
         )
 
     def test_what_no_node_has_never_comes(self) -> None:
-        found = explained("Resources", {"request": Request(gpus=16)}, nodes=nodes(0, 0))
+        found = explained("Resources", {"request": PendingRequest(gpus=16)}, nodes=nodes(0, 0))
         assert found.problem == "will not start: partition gpu does not have what it asks for"
         assert "none have that at all" in found.evidence[1]
         assert "scancel 12" in found.action
 
     def test_gpus_of_another_type_do_not_count(self) -> None:
-        wanted = {"request": Request(gpus=1, gpu_type="h100")}
+        wanted = {"request": PendingRequest(gpus=1, gpu_type="h100")}
         assert explained("Resources", wanted, nodes=nodes(0)).problem.startswith("will not start")
 
     def test_nodes_that_are_drained_are_named_if_the_job_needs_them(self) -> None:
         drained = replace(NODE, name="n2", state="IDLE+DRAIN", why="bad disk")
-        found = explained("Resources", {"request": Request(nodes=2)}, nodes=(NODE, drained))
+        found = explained("Resources", {"request": PendingRequest(nodes=2)}, nodes=(NODE, drained))
         assert found.problem == "waits: too many nodes of partition gpu are down, drained or not responding"
         assert found.evidence[-1] == "n2 is drained: bad disk."
 
@@ -97,7 +97,7 @@ class TestResources:
     )
     def test_a_node_that_does_not_respond_is_not_usable(self, state: str, text: str) -> None:
         silent = replace(NODE, name="n2", state=state)
-        found = explained("Resources", {"request": Request(nodes=2)}, nodes=(NODE, silent))
+        found = explained("Resources", {"request": PendingRequest(nodes=2)}, nodes=(NODE, silent))
         assert "Of 1 usable node in partition gpu" in found.evidence[1]
         assert found.evidence[-1] == f"n2 is {text}."
 
@@ -112,7 +112,7 @@ class TestResources:
 
     def test_a_job_that_wants_a_whole_node_needs_an_idle_one(self) -> None:
         busy = replace(NODE, used_cpus=1)
-        wanted = {"request": Request(is_exclusive=True)}
+        wanted = {"request": PendingRequest(is_exclusive=True)}
         assert "none have that free now" in explained("Resources", wanted, nodes=(busy,)).evidence[1]
         assert "1 has that free now" in explained("Resources", wanted, nodes=(NODE,)).evidence[1]
 
@@ -240,7 +240,7 @@ class TestPartitions:
         ],
     )
     def test_what_a_partition_refuses_is_named(self, reason: str, partition: Partition, text: str) -> None:
-        job = {"limit_s": 2 * HOUR_S, "request": Request(nodes=4)}
+        job = {"limit_s": 2 * HOUR_S, "request": PendingRequest(nodes=4)}
         found = explained(reason, job, partitions=(partition,))
         assert (found.category, found.evidence) == (Category.PARTITION, (text,))
 

@@ -10,29 +10,29 @@ import pytest
 from jobmon_core.domain.node.hosts.judge import (
     KEEP_DAYS,
     Gone,
+    HostJobStatus,
     Shown,
-    Status,
     apply_look,
     judge,
     may_be_removed,
 )
 from jobmon_core.domain.node.hosts.model import (
     HostJob,
+    HostLook,
+    HostProcess,
+    HostTarget,
     HostUsage,
     JobEnd,
-    Look,
     Pane,
-    Process,
     SeenFile,
     SeenProcess,
     SeenRun,
-    Target,
 )
 
 NOW_S = 2_000_000.0
 THERE_S = 2_000_500.0  # the clock of the host is 500 s ahead
-PROCESS = Process(77, 1000, "boot-1", "pid:[1]")
-WRAPPER = Process(76, 990, "boot-1", "pid:[1]")
+PROCESS = HostProcess(77, 1000, "boot-1", "pid:[1]")
+WRAPPER = HostProcess(76, 990, "boot-1", "pid:[1]")
 JOB = HostJob(
     host="box",
     name="train",
@@ -41,10 +41,10 @@ JOB = HostJob(
     registered_s=NOW_S - 600,
     started_there_s=THERE_S - 900,
 )
-LOOK = Look(boot_id="boot-1", pid_namespace="pid:[1]", clock_there_s=THERE_S, uptime_s=910.0)
+LOOK = HostLook(boot_id="boot-1", pid_namespace="pid:[1]", clock_there_s=THERE_S, uptime_s=910.0)
 ALIVE = SeenProcess("S", 1, 77, -1, 1000)
-RUNNING = Status("RUNNING")  # type: ignore[arg-type]
-MARKER = replace(JOB, target=Target(marker="/d/DONE"))
+RUNNING = HostJobStatus("RUNNING")  # type: ignore[arg-type]
+MARKER = replace(JOB, target=HostTarget(marker="/d/DONE"))
 RUN = replace(JOB, run_id="r1", process=None, registered_s=NOW_S - 600)
 OLD_MARKER = replace(MARKER, old_marker=f"5 {int(THERE_S) - 9999}")
 NEW_RUN = replace(RUN, registered_s=NOW_S - 5)
@@ -57,11 +57,11 @@ LOGIN2_TEXT = "RUNNING box reaches different machines: login2 answered"
 TMUX = replace(JOB, pane_id="%3")
 
 
-def look(**changes: object) -> Look:
+def look(**changes: object) -> HostLook:
     return replace(LOOK, **changes)  # type: ignore[arg-type]
 
 
-def pane(**changes: object) -> Look:
+def pane(**changes: object) -> HostLook:
     dead = Pane("%3", 77, "train", "0", "0", is_dead=True)
     return look(panes=(replace(dead, **changes),), processes={77: replace(ALIVE, state="Z")})  # type: ignore[arg-type]
 
@@ -159,7 +159,7 @@ END_S = int(NOW_S) - 30
         (RUN, look(runs=run(wrapper=None, command=None)), "gone"),
     ],
 )
-def test_an_end_needs_a_witness(job: HostJob, seen: Look, expected: str | JobEnd) -> None:
+def test_an_end_needs_a_witness(job: HostJob, seen: HostLook, expected: str | JobEnd) -> None:
     found = judge(1, job, seen, NOW_S)
     if isinstance(expected, JobEnd) and isinstance(found, JobEnd):
         assert replace(found, reason=expected.reason) == expected

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon_core.domain.node.telemetry.model import Worker
-from jobmon_core.domain.node.telemetry.processes import Process, Target, Usage, task_processes
-from jobmon_core.domain.node.telemetry.workers import Gone, Group, find_workers, still_missed
+from jobmon_core.domain.node.telemetry.processes import MeasuredTask, Process, Usage, task_processes
+from jobmon_core.domain.node.telemetry.workers import Gone, WorkerGroup, find_workers, still_missed
 
 
 def process(pid: int, parent: int, *argv: str, state: str = "S", **environment: str) -> Process:
@@ -114,15 +114,15 @@ def test_of_a_sequence_of_programs_only_the_running_one_counts() -> None:
     assert still_missed([started_with_it], groups(process(30, 1, "python", "train.py"))) == (started_with_it,)
 
 
-def groups(*processes: Process) -> tuple[Group, ...]:
+def groups(*processes: Process) -> tuple[WorkerGroup, ...]:
     return find_workers({each.pid: each for each in processes})
 
 
 JOB = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1"}
-TARGET = Target("7", node="n1", own_pids=frozenset({90}), own_step="3")
+TARGET = MeasuredTask("7", node="n1", own_pids=frozenset({90}), own_step="3")
 
 
-def found(*processes: Process, target: Target = TARGET, known: tuple[Process, ...] = ()) -> set[int]:
+def found(*processes: Process, target: MeasuredTask = TARGET, known: tuple[Process, ...] = ()) -> set[int]:
     return set(task_processes(processes, target, [each.key for each in known]))
 
 
@@ -146,6 +146,6 @@ def test_neither_the_agent_nor_its_step_nor_the_daemon_of_a_step_belongs_to_the_
 
 def test_a_process_that_loses_its_parent_still_belongs_to_the_task() -> None:
     orphan = process(11, 1, "python")
-    target = Target(pids=frozenset({10}))
+    target = MeasuredTask(pids=frozenset({10}))
     assert found(orphan, target=target, known=(orphan,)) == {11}
     assert found(process(10, 1, "bash"), orphan, target=target) == {10}
