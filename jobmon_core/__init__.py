@@ -1,3 +1,3 @@
 """What jobmon knows and does, apart from talking to its user."""
 
-__version__ = "0.8.0"
+__version__ = "0.9.0"
