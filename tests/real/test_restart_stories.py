@@ -21,7 +21,7 @@ from tests.support.user import User
 from tests.support.waiting import eventually
 
 # one worker starts all of the first stories at once; each test then waits for its own
-pytestmark = pytest.mark.xdist_group("restarts")
+together = pytest.mark.xdist_group("restarts")
 
 _ENVIRONMENT = {
     name: value for name, value in os.environ.items() if not name.startswith(("JOBMON_", "SLURM_"))
@@ -78,6 +78,7 @@ def _first(story: Story) -> str:
     return story.lineage.attempts[0].job
 
 
+@together
 def test_an_exit_code_that_asks_for_it_is_restarted_at_the_newest_checkpoint(
     stories: dict[str, Story],
 ) -> None:
@@ -93,11 +94,13 @@ def test_an_exit_code_that_asks_for_it_is_restarted_at_the_newest_checkpoint(
     assert not set(story.starts[0]["environment"]) & {"JOBMON_RESUME_FROM", "JOBMON_RESTART_REASON"}
 
 
+@together
 def test_a_torn_checkpoint_is_passed_over(stories: dict[str, Story]) -> None:
     stories["torn"].ended()
     stories["torn"].assert_resumed_and_finished(1, 5, 13)
 
 
+@together
 def test_a_higher_incomplete_checkpoint_is_passed_over_after_a_crash(stories: dict[str, Story]) -> None:
     story = stories["highest"]
     story.ended()
@@ -105,6 +108,7 @@ def test_a_higher_incomplete_checkpoint_is_passed_over_after_a_crash(stories: di
     assert story.decision().budget == "crash"
 
 
+@together
 def test_a_proven_lack_of_memory_asks(stories: dict[str, Story], slurm: Cluster) -> None:
     if not slurm.has_cgroup_memory:
         pytest.skip("OUT_OF_MEMORY needs writable cgroup v1 controllers")
@@ -113,6 +117,7 @@ def test_a_proven_lack_of_memory_asks(stories: dict[str, Story], slurm: Cluster)
     stories["oom"].assert_never_restarted()
 
 
+@together
 def test_with_grow_a_proven_lack_of_memory_restarts_with_more(
     stories: dict[str, Story], slurm: Cluster
 ) -> None:
@@ -126,6 +131,7 @@ def test_with_grow_a_proven_lack_of_memory_restarts_with_more(
     assert asked == ["60M", "240M"]
 
 
+@together
 def test_a_time_limit_after_a_new_checkpoint_is_restarted(stories: dict[str, Story]) -> None:
     story = stories["timeout"]
     story.ended()
@@ -133,6 +139,7 @@ def test_a_time_limit_after_a_new_checkpoint_is_restarted(stories: dict[str, Sto
     story.assert_resumed_and_finished(1, 5)
 
 
+@together
 def test_exit_code_0_after_a_save_on_a_signal_goes_on(stories: dict[str, Story]) -> None:
     story = stories["signal"]
     story.ended()
@@ -140,6 +147,7 @@ def test_exit_code_0_after_a_save_on_a_signal_goes_on(stories: dict[str, Story])
     story.assert_resumed_and_finished(1, 7)
 
 
+@together
 def test_what_its_user_cancelled_is_never_restarted(stories: dict[str, Story]) -> None:
     story = stories["cancelled"]
     eventually(lambda: story.has_reached(6))
@@ -149,6 +157,7 @@ def test_what_its_user_cancelled_is_never_restarted(stories: dict[str, Story]) -
     story.assert_never_restarted()
 
 
+@together
 @pytest.mark.parametrize(("name", "verdict"), [("user error", Verdict.STOP), ("unknown cause", Verdict.ASK)])
 def test_an_error_of_the_user_or_an_unknown_cause_is_never_restarted(
     stories: dict[str, Story], name: str, verdict: Verdict
@@ -158,6 +167,7 @@ def test_an_error_of_the_user_or_an_unknown_cause_is_never_restarted(
     stories[name].assert_never_restarted()
 
 
+@together
 def test_with_observe_it_only_says_what_it_would_have_done(stories: dict[str, Story]) -> None:
     story = stories["observe"]
     decision = story.decision()
@@ -213,6 +223,7 @@ def _phase(story: Story) -> str:
     return f"{lineage.newest.number}: {' '.join(name for name, is_so in marks.items() if is_so)}"
 
 
+@together
 def test_monitors_killed_between_all_steps_lose_and_repeat_nothing(new_user: Callable[[str], User]) -> None:
     story = Story(new_user("killed"))
     story.submit("rename", "exit:75@6,exit:75@14", "--restart")
@@ -233,6 +244,7 @@ def test_monitors_killed_between_all_steps_lose_and_repeat_nothing(new_user: Cal
     assert sum("decided" in phase for phase in seen) >= len(story.starts)
 
 
+@together
 def test_a_sentinel_alone_carries_a_lineage_on(new_user: Callable[[str], User]) -> None:
     story = Story(new_user("sentinel"))
     story.submit("rename", "wait@6", "--restart", "--sentinel")

@@ -198,6 +198,7 @@ def test_no_sentinel_is_submitted_if_it_lacks_a_webhook_from_the_environment(use
     assert _sentinel(user, job_id, "JobID") == ""
 
 
+@pytest.mark.xdist_group("n5")  # whose jobs others preempt
 def test_a_sentinel_waits_for_a_whole_array_and_inherits_only_the_partition(user: User) -> None:
     script = user.script("[ $SLURM_ARRAY_TASK_ID = 1 ] && exit 3; " + UNTIL_GO)
     # these variables must not make the sentinel an array

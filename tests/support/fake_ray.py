@@ -140,8 +140,8 @@ class _Handler(QuietHandler):
             text = f"ValueError: Job with submission_id {name} already exists. Please use a different one."
             self._send(500, text.encode())
             return
-        ray.started.append(name)
         ray.jobs.append(ray_job(name, "PENDING", **json.loads(body)))
+        ray.started.append(name)  # last: a test that sees it looks for the job
         if ray.dropped_posts:
             ray.dropped_posts -= 1
             self.close_connection = True
