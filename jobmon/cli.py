@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from jobmon import streams
 from jobmon.errors import UsageError, run_guarded
+from jobmon_core.late_inspect import load_inspect_late
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,6 +95,7 @@ def program() -> NoReturn:
     garbage, and the kernel frees the memory of a process that ends.
     """
     gc.set_threshold(100_000)
+    load_inspect_late()
     os._exit(main())  # `run_guarded` has flushed stdout; stderr is flushed at each line
 
 

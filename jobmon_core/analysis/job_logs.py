@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.backends import Machine, is_local, machine_of_files
 from jobmon_core.domain.job.own_files import KILLED_TOLERANCE_S, TOLERANCE_S, Origin, OwnFiles
-from jobmon_core.domain.logs.diagnosis.model import EarlierLog
 from jobmon_core.domain.slurm.log_paths import (
     BY_SCRIPT,
     BY_SLURM,
@@ -23,14 +22,15 @@ from jobmon_core.domain.slurm.log_paths import (
     templates_from_record,
 )
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.diagnosis.model import EarlierLog
     from jobmon_core.domain.slurm.rows import Record
     from jobmon_core.scheduler.base import Scheduler
+    from jobmon_core.system.helper import Helper
 
 _MAX_SCRIPT_BYTES = 4 * 2**20  # by default sbatch accepts no larger script
 _OLDEST_SLURM = (20, 11)  # expands the fewest placeholders in file names
@@ -281,6 +281,9 @@ def _first_node(nodes: str) -> str:
 
 def earlier_logs_of(job: WatchedJob, helper: Helper, log: Callable[[str], None]) -> dict[str, EarlierLog]:
     """Return, by path, what the logs of a job contain before it starts; log a failure."""
+    # not at the top: submitting stays fast
+    from jobmon_core.domain.logs.diagnosis.model import EarlierLog
+    from jobmon_core.system.helper import HelperFailed
 
     def read_all() -> dict[str, EarlierLog]:
         from jobmon_core.observe.logs.read import read_tail  # not at the top: the monitor must stay small

@@ -125,3 +125,16 @@ def test_what_a_monitor_imports_before_a_job_starts_leaves_the_model_of_progress
     assert {"jobmon_core.domain.logs.progress.model", "jobmon_core.domain.artifacts"} & set(
         done.stdout.split()
     ) == set()
+
+
+def test_a_monitor_loads_the_parsers_of_python_only_once_inspect_is_used() -> None:
+    code = """
+import sys, jobmon_core.monitor.main
+print("ast" in sys.modules)
+import inspect
+print(inspect.signature(lambda seconds: None))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded, signature = done.stdout.splitlines()
+    assert signature == "(seconds)"
+    assert loaded == "False" or sys.version_info >= (3, 13)  # its dataclasses always use inspect

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from jobmon_core.domain.job.job_settings import JobSettings
+if TYPE_CHECKING:
+    from jobmon_core.domain.job.job_settings import JobSettings
 
 
 @dataclass(frozen=True, slots=True)
