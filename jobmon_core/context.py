@@ -38,13 +38,13 @@ if TYPE_CHECKING:
         Scheduler,
         Submitter,
     )
-    from jobmon_core.store.channels import DeadChannels
+    from jobmon_core.store.channels import AlertFiles, DeadChannels
     from jobmon_core.store.group_files import GroupStore
     from jobmon_core.store.job_files import ProgressFile, RunRecordFile
     from jobmon_core.store.jobs import JobStore
     from jobmon_core.store.json_file import JsonFile
     from jobmon_core.store.lineages import LineageStore
-    from jobmon_core.store.message_files import AlertFiles, MessageStore
+    from jobmon_core.store.message_files import MessageStore
     from jobmon_core.store.monitor_log import MonitorLog
     from jobmon_core.store.owner import OwnerRecord, RequestFile
     from jobmon_core.store.shared_answers import SharedAnswer
@@ -172,7 +172,7 @@ class Context:
     @property
     def alerts(self) -> AlertFiles:
         """What the user muted and acknowledged, and what each channel got lately."""
-        from jobmon_core.store.message_files import AlertFiles
+        from jobmon_core.store.channels import AlertFiles
 
         return AlertFiles(self.home.alerts)
 

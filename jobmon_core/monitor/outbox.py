@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.delivery.alert_settings import AlertSettings
     from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.store.message_files import AlertFiles
+    from jobmon_core.store.channels import AlertFiles
 
 _ATTEMPT_TIMEOUT_S = 60.0
 _CONFIG_RECHECK_S, _CONFIG_DEADLINE_S = 30.0, 86_400.0

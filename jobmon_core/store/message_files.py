@@ -1,30 +1,23 @@
-"""The messages that belong to no single job; and what the user muted, and what each channel got lately."""
+"""The messages that belong to no single job."""
 
 from __future__ import annotations
 
 import json
-import os
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.delivery.outbox import StoredMessage
-from jobmon_core.domain.delivery.plan import AlertHistory, MutesAndAcks, plan
-from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.home import file_name
 from jobmon_core.store.jobs import Unreadable
-from jobmon_core.store.json_file import JsonFile, encoded
+from jobmon_core.store.json_file import encoded
 from jobmon_core.system.files import create_exclusive, failure_reason, read_own, remove_file, write_atomically
 from jobmon_core.system.json_codec import from_json
-from jobmon_core.system.lock import lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from jobmon_core.domain.delivery.alert_settings import AlertSettings
-    from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
-    from jobmon_core.domain.delivery.plan import Situation
+    from jobmon_core.domain.delivery.outbox import Message
 
 _MAX_MESSAGE_BYTES = 4 * 2**20
 _MAX_NAME_CHARS = 200  # of the 255 bytes that file systems allow, with room for a temporary name
@@ -105,57 +98,3 @@ class MessageStore:
 
             name = f"{name[: _MAX_NAME_CHARS - 65]}-{hashlib.sha256(name.encode()).hexdigest()}"
         return self.folder / f"{name}.json"
-
-
-_MAX_BYTES = 16 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class AlertFiles:
-    """The files in one folder, see `Home.alerts`; it is not created here."""
-
-    folder: Path
-
-    @property
-    def _user(self) -> JsonFile[MutesAndAcks]:
-        return JsonFile(self.folder / "user.json", MutesAndAcks, _MAX_BYTES)
-
-    def user(self) -> MutesAndAcks:
-        """Return what the user muted and acknowledged; nothing if that cannot be read."""
-        return self._user.read()
-
-    def change_user(self, change: Callable[[MutesAndAcks], MutesAndAcks]) -> MutesAndAcks:
-        """Apply a change to what the user muted and acknowledged; return the result.
-
-        Raises:
-            StorageFailed: the file cannot be read or written.
-        """
-        file = self._user
-        with lock(file.lock_path):
-            changed = change(file.read_to_change())
-            file.write(changed)
-        return changed
-
-    def has_history(self, fingerprint: str) -> bool:
-        """Whether messages to a channel were limited before: a later message may have to list them."""
-        return self._history_path(fingerprint).exists()
-
-    def _history_path(self, fingerprint: str) -> Path:
-        # one file per host, because locks may not work between hosts
-        return self.folder / f"{file_name(fingerprint, os.uname().nodename)}.history"
-
-    def admit(
-        self, fingerprint: str, entry: OutboxEntry, situation: Situation, settings: AlertSettings
-    ) -> OutboxEntry:
-        """Return the entry of a message: to be sent, held or closed, see `plan`. Save that decision.
-
-        If the disk fails, the message is sent.
-        """
-        file = JsonFile(self._history_path(fingerprint), AlertHistory, _MAX_BYTES)
-        with suppress(StorageFailed), lock(file.lock_path):
-            before = file.read_to_change()
-            history, planned = plan(before, entry, situation, settings)
-            if history != before:
-                file.write(history)
-            return planned
-        return entry

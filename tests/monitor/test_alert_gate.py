@@ -19,8 +19,7 @@ from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.monitor.outbox import AlertGate, Outbox
-from jobmon_core.store.channels import DeadChannels
-from jobmon_core.store.message_files import AlertFiles
+from jobmon_core.store.channels import AlertFiles, DeadChannels
 from tests.support.clock import FakeClock
 from tests.support.helper import AtHome
 from tests.support.mailbox_channel import Mailbox
