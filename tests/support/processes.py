@@ -55,8 +55,12 @@ def stat_of(pid: int) -> list[str]:
 
 
 def kill(pid: int) -> None:
-    """Kill a process with SIGKILL, and wait until it has ended and holds no lock any more."""
-    os.kill(pid, signal.SIGKILL)
+    """Kill a process with SIGKILL, and wait until it has ended and holds no lock any more.
+
+    It may have ended before: init reaps an orphan when it likes to, and two jobs may share one monitor.
+    """
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
     eventually(lambda: not is_running(pid))
 
 
