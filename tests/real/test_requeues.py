@@ -141,9 +141,12 @@ def test_a_held_job_is_watched_without_messages_until_its_release(user: User) ->
 def test_a_job_that_slurm_cancels_for_its_dependency_causes_one_message(
     user: User, condition: str, script: str, route: Route
 ) -> None:
-    first = user.slurm("sbatch", "--parsable", "-o", "/dev/null", "--wrap", f"sleep 3; {script}").strip()
+    waits = f"until [ -e go ]; do sleep 0.5; done; {script}"
+    first = user.slurm("sbatch", "--parsable", "-o", "/dev/null", "--wrap", waits).strip()
     options = ("--kill-on-invalid-dep=yes", f"--dependency={condition}:{first}")
-    job = user.told(user.submit(*options, "-J", "fallback", "--wrap", "true"))
+    job_id = user.submit(*options, "-J", "fallback", "--wrap", "true")
+    (user.work / "go").touch()
+    job = user.told(job_id)
     assert job.outcome is Outcome.CANCELLED
     payload = only(user, route)
     assert ("not needed" in title(payload)) == (condition == "afternotok")
