@@ -15,6 +15,7 @@ from jobmon_core.agent.processes import TaskProcesses
 from jobmon_core.agent.worker_meter import Span, WorkerMeter
 from jobmon_core.domain.node.telemetry.mean import rounded
 from jobmon_core.domain.node.telemetry.model import (
+    GONE,
     AgentReport,
     Cpu,
     Disk,
@@ -22,7 +23,6 @@ from jobmon_core.domain.node.telemetry.model import (
     Memory,
     RankGroup,
     Sample,
-    WorkerStatus,
 )
 from jobmon_core.domain.node.telemetry.processes import cpu_seconds
 
@@ -216,9 +216,6 @@ class _Disks:
         return self._calls[path].run(read, _DISK_TIMEOUT_S)
 
 
-_ENDED = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
-
-
 def kills_of_agents(earlier: AgentReport, kills: int, living: Collection[int]) -> int:
     """Return how many of the processes that were killed in the cgroup of a task were agents.
 
@@ -233,6 +230,6 @@ def kills_of_agents(earlier: AgentReport, kills: int, living: Collection[int]) -
         return 0
     if earlier.ended_s is not None:
         return memory.agent_kills
-    workers = [worker for worker in earlier.latest.workers if worker.status not in _ENDED]
+    workers = [worker for worker in earlier.latest.workers if worker.status not in GONE]
     is_only_agents = all(worker.pid in living for worker in workers)
     return memory.agent_kills + (new if is_only_agents else min(new, 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -48,9 +49,7 @@ def inflated(file: _Readable) -> Iterator[tuple[bytes, int]]:
 def _up_to_damage(inflater: zlib._Decompress, piece: bytes) -> bytes:
     """Return the output that zlib discards with the call that fails, by feeding it single bytes instead."""
     found = bytearray()
-    try:
+    with suppress(zlib.error):  # the caller raises it, with the place
         for index in range(len(piece)):
             found += inflater.decompress(piece[index : index + 1])
-    except zlib.error:
-        pass
     return bytes(found)

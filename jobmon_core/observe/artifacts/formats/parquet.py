@@ -5,6 +5,7 @@ Formats: apache/parquet-format (README, parquet.thrift), apache/thrift (thrift-c
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.observe.artifacts.formats.source import Content, Corrupt, Truncated
@@ -37,13 +38,11 @@ def check_parquet(source: Source, max_bytes: int) -> Content:
         raise Corrupt("has a Parquet footer that would be larger than the file")
     if tail[4:] == _ENCRYPTED or length > min(_MAX_FOOTER, max_bytes):
         return Content("parquet", is_sampled=True)
-    try:
+    with suppress(LookupError, ValueError, TypeError):  # what is damaged reads as nonsense
         footer = _Thrift(source.read_at(begin, length)).struct()
         rows, columns = footer[_NUM_ROWS], sum(_NUM_CHILDREN not in each for each in footer[_SCHEMA])
         if rows >= 0:
             return Content("parquet", rows, columns, is_sampled=True)
-    except (LookupError, ValueError, TypeError):
-        pass
     raise Corrupt("has a damaged Parquet footer")
 
 
