@@ -11,7 +11,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from jobmon.views.discord_preview import RenderOptions, discord_preview
+from jobmon.views.console import Console
+from jobmon.views.discord_preview import discord_preview
 from jobmon_core.app.setup import configure, open_inbox
 from jobmon_core.context import Context
 
@@ -42,10 +43,8 @@ def _demonstrate(backend: str, folder: Path, environment: Mapping[str, str]) -> 
         print("\nWaiting for both jobs to end and for their messages (about 30 s) ...", flush=True)
         messages = inbox.wait_for(len(SCRIPTS), TIMEOUT_S)
         for message in messages:
-            options = RenderOptions(
-                message.at_s, width=min(100, shutil.get_terminal_size().columns), colour=sys.stdout.isatty()
-            )
-            preview = discord_preview(message.payload, options)
+            console = Console(min(100, shutil.get_terminal_size().columns), sys.stdout.isatty())
+            preview = discord_preview(message.payload, message.at_s, console)
             print(f"\nMessage in the {message.route} channel:\n\n{preview}")
         _until_idle(folder)
         print("\nThe jobs have ended, and so have their monitors:\n")

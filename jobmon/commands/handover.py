@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import JOB_HELP, jobmon_command, open_context
 from jobmon.errors import say
-from jobmon.views.handover.page import Setting, handover_page
-from jobmon_core import __version__
+from jobmon.views.handover.page import handover_page
 from jobmon_core.app.handover_facts import collect
 from jobmon_core.app.jobs.report import write_report
 from jobmon_core.app.patrol.look import named_state_ids
@@ -19,7 +18,6 @@ from jobmon_core.app.patrol.look import named_state_ids
 if TYPE_CHECKING:
     import argparse
 
-    from jobmon_core.app.handover_facts import Handover
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
@@ -48,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     ctx = open_context()
     found = collect(ctx, named_state_ids(ctx, options.job))
-    page = handover_page(found, _setting(ctx, found))
+    page = handover_page(found, _setup(ctx))
     if not options.output:
         sys.stdout.write(page)
         return 0
@@ -57,7 +55,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _setting(ctx: Context, found: Handover) -> Setting:
+def _setup(ctx: Context) -> list[str]:
+    """Return what makes the commands of the page work in a new shell."""
     exported = {"JOBMON_HOME": str(ctx.home.root)}
     exported |= {name: os.environ[name] for name in _EXPORTED if os.environ.get(name)}
     setup = [f"export {name}={shlex.quote(value)}" for name, value in exported.items()]
@@ -66,4 +65,4 @@ def _setting(ctx: Context, found: Handover) -> Setting:
         setup.append(f'jobmon() {{ {shlex.join([program, *arguments])} "$@"; }}')
     else:
         setup.append(f"export PATH={shlex.quote(str(Path(program).parent))}:$PATH")
-    return Setting(__version__, found.user, found.host, tuple(setup))
+    return setup

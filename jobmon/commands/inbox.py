@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from jobmon.commands.common import natural
 from jobmon.errors import interrupted, say
-from jobmon.views.discord_preview import RenderOptions, discord_preview
+from jobmon.views.console import Console
+from jobmon.views.discord_preview import discord_preview
 from jobmon_core.app.setup import open_inbox
 
 if TYPE_CHECKING:
@@ -44,13 +45,11 @@ def _print_messages(port: int) -> NoReturn:
         printed = 0
         while True:
             for received in inbox.wait_for(printed + 1, timeout_s=3600)[printed:]:
-                style = RenderOptions(
-                    received.at_s, width=shutil.get_terminal_size().columns, colour=sys.stdout.isatty()
-                )
+                console = Console(shutil.get_terminal_size().columns, sys.stdout.isatty())
                 change = ""
                 if received.is_edit:
                     change = ", an earlier message edited"
-                text = discord_preview(received.payload, style)
+                text = discord_preview(received.payload, received.at_s, console)
                 files = "".join(f"\nattached: {file}" for file in received.files)
                 print(f"\n[{received.route} channel{change}]\n{text}{files}", flush=True)
                 printed += 1

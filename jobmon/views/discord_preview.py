@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime
+from typing import TYPE_CHECKING
 
+from jobmon.views.model import stamp
 from jobmon.views.text_width import wrap
 from jobmon_core.domain.humanize import duration
+
+if TYPE_CHECKING:
+    from jobmon.views.console import Console
 
 _BAR = "▌ "
 _CODE = "│ "
 _MIN_WIDTH = 20
 _GREY = 0x99AAB5  # the bar of a message without a colour
 _WHITE = 0xFFFFFF
+_MINUTE = "%Y-%m-%d %H:%M"
+_LAST_S = 253_402_300_799  # the end of the year 9999
 
 _BLOCK = re.compile(r"```(?:\w*\n)?(.*?)\n?```", re.DOTALL)
 _INLINE = re.compile(
@@ -27,37 +33,25 @@ _INLINE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RenderOptions:
-    """How to render: the current time (Unix seconds), the terminal's width and colours, the time zone."""
-
-    now_s: float
-    width: int = 80
-    colour: bool = False
-    zone: tzinfo | None = None  # None: the zone of this machine
-
-
-def discord_preview(payload: Mapping[str, object], options: RenderOptions) -> str:
+def discord_preview(payload: Mapping[str, object], now_s: float, console: Console) -> str:
     """Return a message, the body of a request to a Discord webhook, as lines without a final newline."""
     lines = [_plain(_text(payload, "username")) or "message"]
-    inner = max(options.width, _MIN_WIDTH) - len(_BAR)
-    lines += _markdown(_text(payload, "content"), options, inner)
+    inner = max(console.width, _MIN_WIDTH) - len(_BAR)
+    lines += _markdown(_text(payload, "content"), now_s, inner)
     for embed in _mappings(payload, "embeds"):
-        bar = _BAR
-        if options.colour:
-            bar = _coloured_bar(embed.get("color"))
-        lines += [f"{bar}{line}".rstrip() for line in _embed(embed, options, inner)]
+        bar = _coloured_bar(embed.get("color")) if console.colour else _BAR
+        lines += [f"{bar}{line}".rstrip() for line in _embed(embed, now_s, inner)]
     return "\n".join(lines)
 
 
-def _embed(embed: Mapping[str, object], options: RenderOptions, width: int) -> list[str]:
+def _embed(embed: Mapping[str, object], now_s: float, width: int) -> list[str]:
     # fields that Discord shows side by side get a line each
     fields = [f"{_text(field, 'name')}: {_text(field, 'value')}" for field in _mappings(embed, "fields")]
     parts = [
-        wrap(_inline(_text(embed, "title"), options), width),
-        _markdown(_text(embed, "description"), options, width),
-        [line for field in fields for line in wrap(_inline(field, options), width)],
-        wrap(_footer(embed, options), width),
+        wrap(_inline(_text(embed, "title"), now_s), width),
+        _markdown(_text(embed, "description"), now_s, width),
+        [line for field in fields for line in wrap(_inline(field, now_s), width)],
+        wrap(_footer(embed), width),
     ]
     lines: list[str] = []
     for part in filter(any, parts):
@@ -65,26 +59,26 @@ def _embed(embed: Mapping[str, object], options: RenderOptions, width: int) -> l
     return lines
 
 
-def _footer(embed: Mapping[str, object], options: RenderOptions) -> str:
+def _footer(embed: Mapping[str, object]) -> str:
     footer = embed.get("footer")
     text = ""
     if isinstance(footer, Mapping):
         text = _plain(_text(footer, "text"))
     try:
-        shown = _local(datetime.fromisoformat(_text(embed, "timestamp")).timestamp(), options)
+        shown = stamp(datetime.fromisoformat(_text(embed, "timestamp")).timestamp(), _MINUTE)
     except (ValueError, OverflowError):
         shown = ""
     return " · ".join(filter(None, (text, shown)))
 
 
-def _markdown(text: str, options: RenderOptions, width: int) -> list[str]:
+def _markdown(text: str, now_s: float, width: int) -> list[str]:
     """Render text with code blocks: text is wrapped; code is wrapped too, but keeps its spaces."""
     lines: list[str] = []
     for number, part in enumerate(_BLOCK.split(text)):
         if number % 2:
             lines += _code(part, width)
         elif part.strip():
-            lines += wrap(_inline(part.strip("\n"), options), width)
+            lines += wrap(_inline(part.strip("\n"), now_s), width)
     return lines
 
 
@@ -97,36 +91,30 @@ def _code(text: str, width: int) -> list[str]:
     return [f"{_CODE}{piece}" for piece in pieces]
 
 
-def _inline(text: str, options: RenderOptions) -> str:
-    return _plain(_INLINE.sub(lambda found: _resolved(found, options), text))
+def _inline(text: str, now_s: float) -> str:
+    return _plain(_INLINE.sub(lambda found: _resolved(found, now_s), text))
 
 
-def _resolved(found: re.Match[str], options: RenderOptions) -> str:
+def _resolved(found: re.Match[str], now_s: float) -> str:
     if found["time"]:
-        return _time(found, options)
+        return _time(found, now_s)
     if found["code"] and " " in found["code"] and not found["code"].startswith("/"):
         return found[0]  # a command: the marks show where it ends
     inner = found["escaped"] or found["code"] or found["mention"]
-    return inner or _INLINE.sub(lambda nested: _resolved(nested, options), found["bold"])
+    return inner or _INLINE.sub(lambda nested: _resolved(nested, now_s), found["bold"])
 
 
-def _time(found: re.Match[str], options: RenderOptions) -> str:
+def _time(found: re.Match[str], now_s: float) -> str:
     """Return a timestamp as local time, or as a distance such as ``3m 05s ago``."""
     at_s = int(found["time"])
     if found["style"] == "R":
-        age_s = options.now_s - at_s
+        age_s = now_s - at_s
         if age_s >= 0:
             return f"{duration(age_s)} ago"
         return f"in {duration(-age_s)}"
-    return _local(at_s, options) or found[0]
-
-
-def _local(at_s: float, options: RenderOptions) -> str:
-    """Return a Unix time in the reader's time zone; empty if it is out of the range of datetime."""
-    try:
-        return datetime.fromtimestamp(at_s, tz=UTC).astimezone(options.zone).strftime("%Y-%m-%d %H:%M")
-    except (ValueError, OverflowError, OSError):
-        return ""
+    if abs(at_s) > _LAST_S:
+        return found[0]
+    return stamp(at_s, _MINUTE)
 
 
 def _coloured_bar(colour: object) -> str:

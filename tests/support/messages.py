@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from jobmon.views.discord_preview import RenderOptions, discord_preview
+from jobmon.views.console import Console
+from jobmon.views.discord_preview import discord_preview
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.job.tracking.model import End, WatchedJob
 from tests.support.fake_discord import Payload
@@ -29,7 +30,7 @@ def message_about(user: User, job_id: int) -> Payload:
 
 def read(payload: Payload) -> str:
     """Return a message as Discord shows it, without markup and line wrapping."""
-    return discord_preview(payload, RenderOptions(now_s=0, width=_NO_WRAP))
+    return discord_preview(payload, 0, Console(_NO_WRAP))
 
 
 def title(payload: Payload) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon.views.handover.job import code, job_section, part, shell
 from jobmon.views.model import stamp, state
 from jobmon.views.running import job_progress
+from jobmon_core import __version__
 from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.redaction import redacted
@@ -22,35 +23,26 @@ if TYPE_CHECKING:
 _MAX_DONE = 20
 
 
-class Setting(NamedTuple):
-    """Where the page was written, and what makes its commands work in a new shell."""
-
-    version: str
-    user: str
-    host: str
-    setup: tuple[str, ...]  # shell commands
+def handover_page(found: Handover, setup: Sequence[str]) -> str:
+    """Return the whole page, without secrets; ``setup`` makes its commands work in a new shell."""
+    return redacted("\n".join(map(one_line, _page(found, setup)))) + "\n"
 
 
-def handover_page(found: Handover, setting: Setting) -> str:
-    """Return the whole page, without secrets."""
-    return redacted("\n".join(map(one_line, _page(found, setting)))) + "\n"
-
-
-def _page(found: Handover, setting: Setting) -> Iterator[str]:
-    yield from part(f"# Handover: the jobs of {setting.user}")
+def _page(found: Handover, setup: Sequence[str]) -> Iterator[str]:
+    yield from part(f"# Handover: the jobs of {found.user}")
     at = stamp(found.at_s, "%Y-%m-%d %H:%M %Z")
     has_unwatched = any(group_of(job.job) is StateGroup.UNWATCHED for job in found.jobs)
     but = ""
     if has_unwatched:
         but = ", except those marked `no longer watched`"
     yield from part(
-        f"jobmon {setting.version} wrote this page on {at}. A monitor, a process of jobmon, watches each job"
+        f"jobmon {__version__} wrote this page on {at}. A monitor, a process of jobmon, watches each job"
         f" below that has not ended{but}, and sends a message when it ends or stops making progress. The"
         " states are those of that time; the first commands show how things are now."
     )
     if found.no_messages:
         yield from part(f"**Messages do not arrive:** {found.no_messages}. Look at `jobmon status` instead.")
-    yield from _first_commands(found, setting)
+    yield from _first_commands(found, setup)
     yield from _overview(found)
     yield from _order(found.jobs)
     yield from _groups(found.groups)
@@ -59,13 +51,13 @@ def _page(found: Handover, setting: Setting) -> Iterator[str]:
     yield from _done(found)
 
 
-def _first_commands(found: Handover, setting: Setting) -> Iterator[str]:
+def _first_commands(found: Handover, setup: Sequence[str]) -> Iterator[str]:
     open_jobs = [each.view.status for each in found.jobs if not each.job.finished]
     hosts = {status.owner.host for status in open_jobs if status.owner}
     yield from part("## The first commands")
-    yield from part(f"Log in on {' or '.join(sorted(hosts or {setting.host}))} as {setting.user}, then:")
+    yield from part(f"Log in on {' or '.join(sorted(hosts or {found.host}))} as {found.user}, then:")
     yield from shell(
-        *setting.setup,
+        *setup,
         "jobmon recover    # restarts monitors that died, e.g. in a reboot; safe at any time",
         "jobmon status     # the list of jobs, those of the last days included",
         "jobmon patrol     # only what has changed since you last ran it; does not affect scheduled patrols",

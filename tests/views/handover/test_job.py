@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from jobmon.views.handover.job import job_section
-from jobmon.views.handover.page import Setting, handover_page
+from jobmon.views.handover.page import handover_page
 from jobmon_core.app.handover_facts import Handover, HandoverJob, Resume
 from jobmon_core.app.live.job_view import JobFiles, JobView
 from jobmon_core.domain.artifacts.model import Artifacts, Growth, Outputs
@@ -43,7 +43,7 @@ def section(job: WatchedJob) -> str:
 
 def page(job: WatchedJob) -> str:
     """Return a page about one job."""
-    return handover_page(Handover(NOW_S, "me", "login1", (entry(job),)), Setting("1.0", "me", "login1", ()))
+    return handover_page(Handover(NOW_S, "me", "login1", (entry(job),)), ())
 
 
 def test_a_job_that_is_no_longer_watched_is_marked() -> None:

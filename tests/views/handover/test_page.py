@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon.views.handover.page import Setting, handover_page
+from jobmon.views.handover.page import handover_page
 from jobmon_core.app.handover_facts import Handover
 from jobmon_core.domain.many.groups.model import Group, GroupSettings
 from tests.support.job_records import NOW_S
-
-SETTING = Setting("1.0", "me", "login1", ())
 
 
 @pytest.mark.parametrize(
@@ -24,5 +22,5 @@ SETTING = Setting("1.0", "me", "login1", ())
 )
 def test_it_says_what_stops_if_jobmon_stops(settings: GroupSettings, what_stops: str) -> None:
     groups = (Group("sweep1", NOW_S, settings),)
-    page = handover_page(Handover(NOW_S, "me", "login1", (), groups=groups), SETTING)
+    page = handover_page(Handover(NOW_S, "me", "login1", (), groups=groups), ())
     assert f"The jobs run without jobmon: if it stops, {what_stops}" in page
