@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import add_job, open_context
+from jobmon.commands.common import add_flags, add_job, open_context
 from jobmon.errors import say
 from jobmon.views.report.html import report_html
 from jobmon_core.app.records.archive import archive_job
@@ -29,7 +29,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--checkpoint", action="store_true", help="also copy the checkpoint to resume from")
+    add_flags(parser, checkpoint="also copy the checkpoint to resume from")
     add_job(parser)
     parser.add_argument(
         "dest", type=Path, metavar="DEST", help="a new or empty folder, or a new file *.tar.gz"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import is_confirmed, print_lines, stdout_console
+from jobmon.commands.common import add_flags, is_confirmed, print_lines, stdout_console
 from jobmon.errors import say
 from jobmon_core.domain.many.autostart.command import AutostartMethod, AutostartUnavailable
 
@@ -30,8 +30,8 @@ def add_install_arguments(parser: argparse.ArgumentParser) -> argparse._ActionsC
         metavar="METHOD",
         help="run automatically; METHOD is cron, systemd, scrontab or best (default): the best available",
     )
-    modes.add_argument("--uninstall", action="store_true", help="remove what --install added")
-    parser.add_argument("--yes", action="store_true", help="install or uninstall without asking")
+    add_flags(modes, uninstall="remove what --install added")
+    add_flags(parser, yes="install or uninstall without asking")
     return modes
 
 

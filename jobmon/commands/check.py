@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
+    add_flags,
     add_json,
     console_of,
     jobmon_command,
@@ -66,19 +67,10 @@ _VALUED = ("--backend", "--wait")
 _WAIT_S = 120.0
 
 
-class _Options(NamedTuple):
-    flags: frozenset[str]
-    backend: str | None
-    wait_s: float
-    rest: list[str]  # for sbatch
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options for the help, the completion and the manual; `_own_options` parses them."""
     parser.usage = "jobmon check [JOBMON-OPTIONS] [SBATCH-OPTIONS] FILE [ARGS]"
-    parser.add_argument(
-        "--all", action="store_true", help="also show what is in order, and what does not apply"
-    )
+    add_flags(parser, all="also show what is in order, and what does not apply")
     parser.add_argument(
         "--backend",
         choices=("slurm", "local"),
@@ -86,9 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="slurm or local (default: the configured one)",
     )
     add_json(parser)
-    parser.add_argument(
-        "--on-node", action="store_true", help="also check a compute node, with a job of a few seconds"
-    )
+    add_flags(parser, on_node="also check a compute node, with a job of a few seconds")
     parser.add_argument(
         RESTART, action="store_true", help="also check whether `submit --restart` could resume the job"
     )
@@ -110,20 +100,22 @@ def run(arguments: Sequence[str]) -> int:
 
         command_parser("check").print_help()
         return 0
-    own = _own_options(list(arguments))
+    rest = list(arguments)
+    flags, values = _own_options(rest)
+    backend, wait_s = _known_backend(values.get("--backend")), _wait_s(values.get("--wait"))
     ctx = open_context()
-    change = restart_change("on", {}) if RESTART in own.flags else None
+    change = restart_change("on", {}) if RESTART in flags else None
     submission = CheckSubmission(ctx, jobmon_command(), change=change)
-    facts = submission.facts(own.backend, own.rest)
+    facts = submission.facts(backend, rest)
     items = check_all(facts)
-    if "--on-node" in own.flags and not facts.unknown_option:
+    if "--on-node" in flags and not facts.unknown_option:
         from jobmon_core.app.checks.on_node import CheckNode
 
-        items += tuple(CheckNode(ctx, say).check(submission.backend(own.backend), facts, own.wait_s))
-    if "--json" in own.flags:
+        items += tuple(CheckNode(ctx, say).check(submission.backend(backend), facts, wait_s))
+    if "--json" in flags:
         print_json(checks_json(items))
     else:
-        print_lines(check_lines(items, stdout_console(), shows_all="--all" in own.flags))
+        print_lines(check_lines(items, stdout_console(), shows_all="--all" in flags))
     return int(worst(items))
 
 
@@ -146,8 +138,8 @@ def refuses(
     return is_refused
 
 
-def _own_options(arguments: list[str]) -> _Options:
-    """Remove jobmon's options: those that come first, and flags at the very end."""
+def _own_options(arguments: list[str]) -> tuple[set[str], dict[str, str]]:
+    """Remove jobmon's flags and options: those that come first, and flags at the very end; return them."""
     flags: set[str] = set()
     values: dict[str, str] = {}
     while arguments:
@@ -163,9 +155,7 @@ def _own_options(arguments: list[str]) -> _Options:
         del arguments[0]
     while arguments and arguments[-1] in _FLAGS:
         flags.add(arguments.pop())
-    return _Options(
-        frozenset(flags), _known_backend(values.get("--backend")), _wait_s(values.get("--wait")), arguments
-    )
+    return flags, values
 
 
 def _known_backend(name: str | None) -> str | None:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import add_json, one_or_all, open_context, print_json, print_lines, stdout_console
+from jobmon.commands.common import (
+    add_flags,
+    one_or_all,
+    open_context,
+    print_json,
+    print_lines,
+    stdout_console,
+)
 from jobmon.commands.jobs_or_files import job_or_folder
 from jobmon.views.artifacts import checkpoint_lines, checkpoints_json
 from jobmon_core.app.artifacts.verify import checkpoints_in, checkpoints_of
@@ -36,7 +43,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", metavar="JOB|DIR", help="a job, or the path of a folder")
-    add_json(parser, "print JSON")
+    add_flags(parser, json="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,6 +60,4 @@ def run(options: argparse.Namespace) -> int:
             if each.ref and each.job:
                 print(console.bold(f"{each.ref} {each.job.name}".rstrip()))
             print_lines(checkpoint_lines(each, now_s, console))
-    if all(each.found.newest_complete for each in lists):
-        return 0
-    return 1
+    return int(not all(each.found.newest_complete for each in lists))

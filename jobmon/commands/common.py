@@ -45,8 +45,14 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job", nargs="+", metavar="JOB", help=JOB_HELP)
 
 
-def add_json(parser: argparse.ArgumentParser, text: str = "print JSON, as described below") -> None:
-    parser.add_argument("--json", action="store_true", help=text)
+def add_flags(parser: argparse._ActionsContainer, /, **texts: str) -> None:
+    """Declare options without a value, each with its help."""
+    for name, text in texts.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=text)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    add_flags(parser, json="print JSON, as described below")
 
 
 def job_ref(text: str) -> JobRef:

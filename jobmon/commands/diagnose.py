@@ -7,7 +7,7 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from jobmon.api.records import explanation_of
-from jobmon.commands.common import Errors, open_context, print_json, print_lines, stdout_console
+from jobmon.commands.common import Errors, add_flags, open_context, print_json, print_lines, stdout_console
 from jobmon.commands.jobs_or_files import named_jobs
 from jobmon.errors import UsageError, say
 from jobmon.views.diagnosis import report_json, report_lines
@@ -55,18 +55,13 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="+", metavar="JOB|FILE", help="jobs, or log files of one run")
-    parser.add_argument(
-        "--stacks",
-        action="store_true",
-        help="for a running job, also show where its Python processes are (py-spy); takes up to 90 s",
+    add_flags(
+        parser,
+        stacks="for a running job, also show where its Python processes are (py-spy); takes up to 90 s",
     )
     parser.add_argument("--state", help="final state as printed by sacct, e.g. TIMEOUT")
     parser.add_argument("--exit-code", metavar="N[:SIGNAL]", help="exit code as printed by sacct, e.g. 1:0")
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="print one JSON object (see docs/json.md); a list for several jobs",
-    )
+    add_flags(parser, json="print one JSON object (see docs/json.md); a list for several jobs")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -84,9 +79,7 @@ def run(options: argparse.Namespace) -> int:
         for reason in report.unread:
             say(reason)
         _print(ctx, [report], options)
-        if report.unread:
-            return 1
-        return 0
+        return int(bool(report.unread))
     found: list[Report | PendingAnswer] = []
     errors = Errors()
     for ref in jobs:

@@ -80,6 +80,4 @@ def run(options: argparse.Namespace) -> int:
         say(problem)
     if options.json or found.runs or not found.problems:
         print_result(options, efficiency_json, efficiency_lines, found.runs)
-    if found.problems:
-        return 1
-    return 0
+    return int(bool(found.problems))

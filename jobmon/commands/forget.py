@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, Errors, is_confirmed, open_context, period_s
+from jobmon.commands.common import JOB_HELP, Errors, add_flags, is_confirmed, open_context, period_s
 from jobmon.errors import UsageError, say
 from jobmon.views.model import stamp
 from jobmon_core.app.jobs.find import find_ref, last_change_s
@@ -45,17 +45,19 @@ _UNITS = (("week", 604_800), ("day", 86_400), ("hour", 3600), ("minute", 60), ("
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job", nargs="*", metavar="JOB", help=JOB_HELP)
-    parser.add_argument("--given-up", action="store_true", help="drop messages that jobmon gave up sending")
-    parser.add_argument(
-        "--messages", action="store_true", help="drop messages of no single job that jobmon gave up sending"
+    add_flags(
+        parser,
+        given_up="drop messages that jobmon gave up sending",
+        messages="drop messages of no single job that jobmon gave up sending",
     )
     parser.add_argument(
         "--older-than", type=period_s, metavar="TIME", help="e.g. 36h, 30d or 8w; m stands for minutes"
     )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="with --older-than: only list what would be removed"
+    add_flags(
+        parser,
+        dry_run="with --older-than: only list what would be removed",
+        yes="with --older-than: do not ask",
     )
-    parser.add_argument("--yes", action="store_true", help="with --older-than: do not ask")
 
 
 def run(options: argparse.Namespace) -> int:

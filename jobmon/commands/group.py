@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, add_verb, natural, period_s, positive
+from jobmon.commands.common import JOB_HELP, add_flags, add_verb, natural, period_s, positive
 from jobmon_core.domain.many.groups.model import DEFAULT_INTERVAL_S, MemberMessages
 
 if TYPE_CHECKING:
@@ -102,10 +102,10 @@ are skipped, so the command can be repeated: after Ctrl-C, a reboot or a limit o
 runs in the file. If the submission of a run was cut off, jobmon first looks for its job in Slurm."""
     submitting.add_argument("file", type=Path, metavar="FILE", help="the file of runs, in YAML or JSON")
     submitting.add_argument("--backend", metavar="NAME", help="slurm or local (default: the configured one)")
-    submitting.add_argument(
-        "--retry-unclear",
-        action="store_true",
-        help="also submit runs for which jobmon cannot tell whether they were submitted; they may run twice",
+    add_flags(
+        submitting,
+        retry_unclear="also submit runs for which jobmon cannot tell whether they were submitted; they may "
+        "run twice",
     )
     _add_settings(submitting)
 
@@ -153,18 +153,16 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 def _add_looking(verbs: Verbs) -> None:
     looking = _verb(verbs, "status", "list the runs of a group", "status")
     looking.epilog = _STATUS_JSON
-    looking.add_argument("--json", action="store_true", help="print a JSON object, as described below")
+    add_flags(looking, json="print a JSON object, as described below")
     listing = _verb(verbs, "list", "list all groups", "list_groups", has_name=False)
-    listing.add_argument(
-        "--json",
-        action="store_true",
-        help="print a JSON list: group, created_at, complete_at, total (number of runs) and counts",
+    add_flags(
+        listing, json="print a JSON list: group, created_at, complete_at, total (number of runs) and counts"
     )
     waiting = _verb(verbs, "wait", "wait until all jobs of a group are over", "wait")
     waiting.add_argument(
         "--for", dest="at_most_s", type=period_s, metavar="TIME", help="wait no longer than this"
     )
-    waiting.add_argument("--json", action="store_true", help="print JSON; see `jobmon wait --help`")
+    add_flags(waiting, json="print JSON; see `jobmon wait --help`")
     log = _verb(verbs, "log", "print the log of a group", "log")
     log.add_argument("-n", "--lines", type=positive, metavar="N", help="only the last N lines")
     log.add_argument("-f", "--follow", action="store_true", help="go on until all jobs are over, or Ctrl-C")
@@ -194,16 +192,14 @@ group. sbatch options after NAME are added and override the recorded ones."""
         metavar="SBATCH-OPTIONS",
         help="sbatch options for all of them, e.g. --time=8:00:00",
     )
-    again.add_argument(
-        "--retry-unclear",
-        action="store_true",
-        help="also submit runs for which jobmon cannot tell whether they were submitted again",
+    add_flags(
+        again, retry_unclear="also submit runs for which jobmon cannot tell whether they were submitted again"
     )
     _add_yes(again)
 
 
 def _add_yes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    add_flags(parser, yes="do not ask")
 
 
 def _interval_s(text: str) -> float:

@@ -107,9 +107,7 @@ def submit_all(submitter: SubmitRuns, runs: Sequence[Run], group: str) -> int:
     if left:
         parts += [f"{left} not submitted; repeat the command to submit the rest"]
     say(f"group {group}: {', '.join(parts)}; `jobmon group status {group}` shows it")
-    if left:
-        return 1
-    return 0
+    return int(left > 0)
 
 
 def forget(options: argparse.Namespace) -> int:
@@ -250,11 +248,9 @@ def resubmit_failed(options: argparse.Namespace) -> int:
     failed = list(failed_runs(known))
     if not failed:
         say(f"no {'other ' if unread else ''}run of group {options.name} has failed; nothing was submitted")
-        if unread:
-            return 1
-        return 0
+        return int(unread)
     runs, exit_code = _planned(ctx, failed, words)
-    exit_code = max(exit_code, 1 if unread else 0)
+    exit_code = max(exit_code, unread)
     if not runs:
         return exit_code
     names = listed([run.name for run in runs], _SHOWN)
@@ -298,13 +294,9 @@ def change_runs(options: argparse.Namespace) -> int:
     group = ctx.groups.load(options.name)
     runs = runs_of(ctx, group)
     jobs = alive_jobs(runs) if change is Change.CANCEL else pending_jobs(runs)
-    exit_code = 0
-    if _say_unread(runs, (None,)):
-        exit_code = 1
+    exit_code = int(_say_unread(runs, (None,)))
     if not jobs:
-        kind = "pending job"
-        if change is Change.CANCEL:
-            kind = "job that has not ended"
+        kind = "job that has not ended" if change is Change.CANCEL else "pending job"
         say(f"group {group.name} has no {'other ' if exit_code else ''}{kind}; nothing was changed")
         return exit_code
     if not options.yes:

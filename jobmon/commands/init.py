@@ -10,7 +10,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from jobmon.cli import main
-from jobmon.commands.common import jobmon_command, open_context, print_lines, stdout_console
+from jobmon.commands.common import add_flags, jobmon_command, open_context, print_lines, stdout_console
 from jobmon.errors import interrupted, say
 from jobmon.views.console import has_unicode
 from jobmon.views.text_width import fill
@@ -60,13 +60,10 @@ EPILOG = "examples:\n  jobmon init\n  jobmon init < two-webhook-urls.txt\n  jobm
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--phone",
-        action="store_true",
-        help="instead, make a secret ntfy topic for a phone, show it as a QR code, and send examples to it",
-    )
-    parser.add_argument(
-        "--no-check", action="store_true", help="do not ask Discord whether it knows the webhooks"
+    add_flags(
+        parser,
+        phone="instead, make a secret ntfy topic for a phone, show it as a QR code, and send examples to it",
+        no_check="do not ask Discord whether it knows the webhooks",
     )
 
 

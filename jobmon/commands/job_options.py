@@ -5,13 +5,22 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jobmon.commands.common import absolute, positive
+from jobmon.commands.common import absolute, add_flags, positive
 from jobmon.errors import say
 from jobmon_core.app.jobs.job_config import read_settings, settings_beside
 from jobmon_core.domain.job.job_settings import JobSettings
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 HOST_HELP = "one of `hosts` in config.json, or any name that ssh knows"
+_AS_GIVEN = (
+    *("num_workers", "total_items", "no_agent"),
+    *("output_pattern", "log_pattern", "checkpoint_pattern"),
+)
+_TIMES = ("check_interval", "launch_timeout", "stall_timeout")
 _SUFFIXES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _MAX_S = 30 * 86_400.0
 
@@ -19,50 +28,9 @@ _MAX_S = 30 * 86_400.0
 def add_job_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options, in a group of their own."""
     group = parser.add_argument_group("about the job, all optional")
-    group.add_argument(
-        "--job-config",
-        type=Path,
-        metavar="FILE",
-        help="a YAML file about the job, see docs/configuration.md; the other options override it",
-    )
-    group.add_argument("--num-workers", type=positive, metavar="N", help="its number of worker processes")
-    group.add_argument(
-        "--total-items", type=positive, metavar="N", help="the items that all workers together process"
-    )
-    group.add_argument(
-        "--log-dir", type=Path, metavar="DIR", help="the folder of further logs to read its progress from"
-    )
-    group.add_argument("--log-pattern", metavar="GLOB", help="which files of that folder are its logs")
-    group.add_argument(
-        "--output-dir", type=Path, metavar="DIR", help="the folder of its results, to see whether they grow"
-    )
-    group.add_argument("--output-pattern", metavar="GLOB", help="which files of that folder are its results")
-    group.add_argument(
-        "--checkpoint-dir",
-        type=Path,
-        metavar="DIR",
-        help="the folder of its checkpoints (default: --output-dir)",
-    )
-    group.add_argument(
-        "--checkpoint-pattern", metavar="GLOB", help="which files or folders are its checkpoints"
-    )
-    group.add_argument(
-        "--stall-timeout",
-        type=seconds,
-        metavar="SECONDS",
-        help="warn after this time without progress and without output",
-    )
-    group.add_argument(
-        "--check-interval",
-        type=seconds,
-        metavar="SECONDS",
-        help="look at its progress this often, at most every 5 seconds (default: poll.running_s, 30)",
-    )
-    group.add_argument(
-        "--no-agent",
-        action="store_true",
-        help="start nothing beside it: no figures of its GPUs, memory and processes",
-    )
+    for name, kind, metavar, text in _OPTIONS:
+        group.add_argument(name, type=kind, metavar=metavar, help=text)
+    add_flags(group, no_agent="start nothing beside it: no figures of its GPUs, memory and processes")
     group.add_argument(
         "--launch-timeout",
         type=seconds,
@@ -85,21 +53,14 @@ def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings |
     else:
         configured = settings_beside(script, say, "local") or JobSettings()
     is_here = not getattr(options, "host", "")  # else a folder there
-    given = {
+    given = {name: getattr(options, name) for name in _AS_GIVEN}
+    given |= {f"{name}_s": getattr(options, name) for name in _TIMES}
+    given |= {name: absolute(getattr(options, name)) for name in ("output_dir", "log_dir")}
+    folder = options.checkpoint_dir
+    given |= {
         "name": options.job_name,
-        "num_workers": options.num_workers,
         "gpu_ids": tuple(options.gpu_ids or ()),
-        "total_items": options.total_items,
-        "output_dir": absolute(options.output_dir),
-        "log_dir": absolute(options.log_dir),
-        "checkpoint_dir": absolute(options.checkpoint_dir) if is_here else str(options.checkpoint_dir or ""),
-        "output_pattern": options.output_pattern,
-        "log_pattern": options.log_pattern,
-        "checkpoint_pattern": options.checkpoint_pattern,
-        "check_interval_s": options.check_interval,
-        "launch_timeout_s": options.launch_timeout,
-        "stall_timeout_s": options.stall_timeout,
-        "no_agent": options.no_agent,
+        "checkpoint_dir": absolute(folder) if is_here else str(folder or ""),
     }
     settings = replace(configured, **{name: value for name, value in given.items() if value})
     if settings == JobSettings():
@@ -133,3 +94,28 @@ def gpu_id(text: str) -> int:
             f"{text!r} is not the number of a GPU; a command of `jobmon run` follows after --"
         )
     return int(text)
+
+
+_OPTIONS: tuple[tuple[str, Callable[[str], object], str, str], ...] = (
+    (
+        "--job-config",
+        Path,
+        "FILE",
+        "a YAML file about the job, see docs/configuration.md; the other options override it",
+    ),
+    ("--num-workers", positive, "N", "its number of worker processes"),
+    ("--total-items", positive, "N", "the items that all workers together process"),
+    ("--log-dir", Path, "DIR", "the folder of further logs to read its progress from"),
+    ("--log-pattern", str, "GLOB", "which files of that folder are its logs"),
+    ("--output-dir", Path, "DIR", "the folder of its results, to see whether they grow"),
+    ("--output-pattern", str, "GLOB", "which files of that folder are its results"),
+    ("--checkpoint-dir", Path, "DIR", "the folder of its checkpoints (default: --output-dir)"),
+    ("--checkpoint-pattern", str, "GLOB", "which files or folders are its checkpoints"),
+    ("--stall-timeout", seconds, "SECONDS", "warn after this time without progress and without output"),
+    (
+        "--check-interval",
+        seconds,
+        "SECONDS",
+        "look at its progress this often, at most every 5 seconds (default: poll.running_s, 30)",
+    ),
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import add_job, natural, open_context, stdout_console
+from jobmon.commands.common import add_flags, add_job, natural, open_context, stdout_console
 from jobmon.errors import say
 from jobmon.views.console import OutputScreen
 from jobmon.views.model import age, pending_reason
@@ -54,9 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"show the last N lines of each file (default: {_LINES})",
     )
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--out", action="store_true", help="show only stdout")
-    which.add_argument("--err", action="store_true", help="show only stderr")
-    which.add_argument("--monitor", action="store_true", help="show the log of the job's monitor instead")
+    add_flags(
+        which,
+        out="show only stdout",
+        err="show only stderr",
+        monitor="show the log of the job's monitor instead",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -89,9 +92,7 @@ def _show(files: list[str], lines: int) -> int:
         sys.stdout.write(screen.text(text))
         if text.problem and not screen.has_headers:
             say(f"{text.path} {text.problem}")
-    if any(text.is_readable for text in texts):
-        return 0
-    return 1
+    return int(not any(text.is_readable for text in texts))
 
 
 def _follow(follow: FollowOutput, lines: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, period_s, print_json, result_text
+from jobmon.commands.common import JOB_HELP, add_flags, open_context, period_s, print_json, result_text
 from jobmon.errors import UsageError, say
 from jobmon.views.model import clock
 from jobmon_core.app.messages.mute import mute, muted, unmute
@@ -34,8 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "time", nargs="?", type=_time_s, metavar="TIME", help="e.g. 30m, 2h or 1d; at most 30d"
     )
-    parser.add_argument("--off", action="store_true", help="end the mute now")
-    parser.add_argument("--json", action="store_true", help="list what is muted as JSON")
+    add_flags(
+        parser,
+        off="end the mute now",
+        json="list what is muted as JSON",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

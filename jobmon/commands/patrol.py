@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon.commands.autostart import add_install_arguments, install, uninstall
-from jobmon.commands.common import JOB_HELP, add_json, jobmon_command, open_context, period_s, print_result
+from jobmon.commands.common import (
+    JOB_HELP,
+    add_flags,
+    add_json,
+    jobmon_command,
+    open_context,
+    period_s,
+    print_result,
+)
 from jobmon.errors import UsageError, say
 from jobmon.views.console import Console
 from jobmon.views.patrol import patrol_json, patrol_lines, seen_job
@@ -70,12 +78,6 @@ _LOG_READER = "log of --unattended"
 _MINUTE_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Result:
-    patrol: Patrol
-    memory: Memory
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "job", nargs="*", metavar="JOB|GROUP", help=f"look only at these: a group, {JOB_HELP}"
@@ -83,10 +85,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     parser.add_argument("--to", default="", metavar="CHANNEL", help="also send the lines to this channel")
     modes = add_install_arguments(parser)
-    modes.add_argument(
-        "--unattended",
-        action="store_true",
-        help="print nothing, and remove the entry when nothing is watched any more (what --install runs)",
+    add_flags(
+        modes,
+        unattended="print nothing, and remove the entry when nothing is watched any more (what --install "
+        "runs)",
     )
     parser.add_argument(
         "--every",
@@ -118,11 +120,12 @@ def run(options: argparse.Namespace) -> int:
     # the reader is a channel, the log or the terminal; jobmon remembers the last patrol for each of them
     reader = options.to or (_LOG_READER if options.unattended else "")
     known = read_memory(ctx, reader)
-    result = in_bounded_time(_Result, lambda: _patrol(ctx, state_ids, known.memory, known.problem))
-    return _tell(ctx, result, reader, options)
+    patrol = in_bounded_time(Patrol, lambda: _patrol(ctx, state_ids, known.memory, known.problem))
+    memory = remembered(known.memory, patrol, names_jobs=bool(state_ids))
+    return _tell(ctx, patrol, reader, memory, options)
 
 
-def _patrol(ctx: Context, state_ids: Sequence[str], memory: Memory, problem: str) -> _Result:
+def _patrol(ctx: Context, state_ids: Sequence[str], memory: Memory, problem: str) -> Patrol:
     seen = look(ctx, state_ids, memory)
     texts = filter(None, (problem, *seen.problems))
     problems = [Finding(Severity.WARNING, text, id="jobmon") for text in texts]
@@ -134,13 +137,12 @@ def _patrol(ctx: Context, state_ids: Sequence[str], memory: Memory, problem: str
         names_jobs=bool(state_ids),
         is_done=seen.is_done,
     )
-    patrol = replace(patrol, failed_before=seen.failed_before)
-    return _Result(patrol, remembered(memory, patrol, names_jobs=bool(state_ids)))
+    return replace(patrol, failed_before=seen.failed_before)
 
 
-def _tell(ctx: Context, result: _Result, reader: str, options: argparse.Namespace) -> int:
+def _tell(ctx: Context, patrol: Patrol, reader: str, memory: Memory, options: argparse.Namespace) -> int:
     """Print, log and send the lines; then save what the next patrol must know. Return the exit code."""
-    patrol, plain = result.patrol, [*patrol_lines(result.patrol, Console())]
+    plain = [*patrol_lines(patrol, Console())]
     if options.unattended:
         if patrol.is_done:
             plain += remove_entries(_autostart(ctx))
@@ -152,7 +154,7 @@ def _tell(ctx: Context, result: _Result, reader: str, options: argparse.Namespac
     try:
         if options.to:
             severity = max(severity, _send(ctx, options.to, patrol.severity, plain))
-        save_memory(ctx, reader, result.memory)
+        save_memory(ctx, reader, memory)
     except StorageFailed as error:
         say(f"the next patrol will say the same again: {error}")
         severity = max(severity, Severity.WARNING)
@@ -186,7 +188,7 @@ def _change_entry(ctx: Context, options: argparse.Namespace) -> int:
     if options.to:
         check_channel(ctx, options.to)
     autostart = _autostart(ctx, options.every, options.to)
-    if in_bounded_time(_Result, lambda: _patrol(ctx, (), Memory(), "")).patrol.is_done:
+    if in_bounded_time(Patrol, lambda: _patrol(ctx, (), Memory(), "")).is_done:
         raise JobmonError(
             "nothing is watched, so a patrol has nothing to look at; submit or watch a job first"
         )

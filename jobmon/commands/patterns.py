@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import add_verb, open_context, print_lines, print_result, stdout_console
+from jobmon.commands.common import (
+    add_flags,
+    add_verb,
+    open_context,
+    print_lines,
+    print_result,
+    stdout_console,
+)
 from jobmon.errors import say
 from jobmon.views.diagnosis import check_lines, pattern_lines, patterns_json, test_lines
 from jobmon_core.app.patterns import (
@@ -47,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="list only the patterns that contain all these words in their id, title, cause or advice; upper "
         "and lower case are the same",
     )
-    listing.add_argument("--json", action="store_true", help="print the patterns as a JSON list")
+    add_flags(listing, json="print the patterns as a JSON list")
     faults = "report every fault of a pattern file, and test its patterns on their examples"
     checking = add_verb(actions, "check", faults, action=_check)
     checking.add_argument(
@@ -83,13 +90,11 @@ def _check(options: argparse.Namespace) -> int:
     """Print the faults on stdout, because they are the result; return 1 if there are any."""
     own = None if options.file else own_pattern_file(open_context())
     files = (options.file,) if options.file else files_in_use(own)
-    faulty = False
+    exit_code = 0
     for checked in check(files, own):
         print_lines(check_lines(checked))
-        faulty = faulty or bool(checked.faults)
-    if faulty:
-        return 1
-    return 0
+        exit_code |= bool(checked.faults)
+    return exit_code
 
 
 def _test(options: argparse.Namespace) -> int:

@@ -7,7 +7,14 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from jobmon.commands.common import one_or_all, open_context, print_json, print_lines, stdout_console
+from jobmon.commands.common import (
+    add_flags,
+    one_or_all,
+    open_context,
+    print_json,
+    print_lines,
+    stdout_console,
+)
 from jobmon.commands.jobs_or_files import named_jobs
 from jobmon.errors import UsageError, say
 from jobmon.views.artifacts import artifacts_json
@@ -58,10 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-f", "--follow", action="store_true", help="go on as the log grows, until Ctrl-C or the end of input"
     )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="print one JSON object (see docs/progress.md), a list for several tasks; with -f, one a line",
+    add_flags(
+        parser,
+        json="print one JSON object (see docs/progress.md), a list for several tasks; with -f, one a line",
     )
 
 
@@ -81,9 +87,7 @@ def run(options: argparse.Namespace) -> int:
     for reason in report.unread:
         say(reason)
     _print(report, ctx.clock.now(), as_json=options.json)
-    if report.unread:
-        return 1
-    return 0
+    return int(bool(report.unread))
 
 
 def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: argparse.Namespace) -> int:
@@ -160,9 +164,7 @@ def _follow(reports: Iterator[tuple[ProgressReport, float]], *, as_json: bool) -
                 sys.stdout.flush()
     if shown and console.width and not as_json:
         print()
-    if unread:
-        return 1
-    return 0
+    return int(bool(unread))
 
 
 def _text(report: ProgressReport, now_s: float, *, as_json: bool) -> str:

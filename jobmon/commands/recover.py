@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.commands.autostart import add_install_arguments, install, uninstall
-from jobmon.commands.common import jobmon_command, open_context, print_lines, result_text, stdout_console
+from jobmon.commands.common import (
+    add_flags,
+    jobmon_command,
+    open_context,
+    print_lines,
+    result_text,
+    stdout_console,
+)
 from jobmon.errors import UsageError
 from jobmon_core.app.outcome import ANSWERS
 from jobmon_core.app.recover import RecoverJobs, wait_for_monitors
@@ -39,14 +46,8 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     modes = add_install_arguments(parser)
-    modes.add_argument(
-        "--quiet", action="store_true", help="print only changes; exit 0 if another command restarts monitors"
-    )
-    parser.add_argument(
-        "--stay",
-        action="store_true",
-        help="exit only after all monitors on this host have ended (for use in a Slurm job)",
-    )
+    add_flags(modes, quiet="print only changes; exit 0 if another command restarts monitors")
+    add_flags(parser, stay="exit only after all monitors on this host have ended (for use in a Slurm job)")
 
 
 def run(options: argparse.Namespace) -> int:

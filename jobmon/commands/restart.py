@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
+    add_flags,
     add_job,
     is_confirmed,
     open_context,
@@ -60,18 +61,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from", dest="from_", default="", metavar="CHECKPOINT", help="resume from this checkpoint"
     )
-    parser.add_argument("--dry-run", action="store_true", help="only show what would be submitted")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    change = parser.add_mutually_exclusive_group()
-    change.add_argument(
-        "--off", action="store_true", help="end its restarts, and delete what is kept to submit it again"
+    add_flags(
+        parser,
+        dry_run="only show what would be submitted",
+        yes="do not ask",
     )
-    change.add_argument("--hold", action="store_true", help="let the next restart wait for --release")
-    change.add_argument("--release", action="store_true", help="undo --hold")
-    change.add_argument(
-        "--drill",
-        action="store_true",
-        help="cancel the first attempt once it has saved; see the second resume",
+    change = parser.add_mutually_exclusive_group()
+    add_flags(
+        change,
+        off="end its restarts, and delete what is kept to submit it again",
+        hold="let the next restart wait for --release",
+        release="undo --hold",
+        drill="cancel the first attempt once it has saved; see the second resume",
     )
     parser.add_argument(
         "--at", type=positive, default=0, metavar="STEP", help="with --drill: the step to be saved before"
@@ -130,6 +131,4 @@ def _drill(ctx: Context, options: argparse.Namespace) -> int:
     question = f"Cancel job {job.ref} once it has saved, to try out a restart?"
     if not (options.yes or is_confirmed(question, "nothing was cancelled")):
         return 1
-    if drill(ctx, lineage.id, options.at, say):
-        return 0
-    return 1
+    return int(not drill(ctx, lineage.id, options.at, say))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, table_console
+from jobmon.commands.common import JOB_HELP, add_flags, open_context, table_console
 from jobmon.errors import say
 from jobmon.views.restarts import attempts_json, attempts_lines, restarts_lines, summary_json
 from jobmon_core.app.restarts.lineages import all_lineages, lineage_of
@@ -54,7 +54,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job", nargs="?", metavar="JOB", help=JOB_HELP)
-    parser.add_argument("--json", action="store_true", help="print JSON, as described above")
+    add_flags(parser, json="print JSON, as described above")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -76,6 +76,4 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps([summary_json(each) for each in found], indent=2))
     else:
         print(*restarts_lines(found, now_s, console), sep="\n")
-    if problems:
-        return 1
-    return 0
+    return int(bool(problems))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from jobmon.commands.common import open_context
+from jobmon.commands.common import add_flags, open_context
 from jobmon.commands.job_options import HOST_HELP, add_job_options, gpu_id, job_settings
 from jobmon.commands.restart_options import add_restart_arguments, given_values, restart_change
 from jobmon.errors import UsageError, report, say
@@ -69,10 +69,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="the GPUs to use: sets CUDA_VISIBLE_DEVICES",
     )
-    parser.add_argument(
-        "--strict",
-        action="store_true",
-        help="exit code 1 after a doubtful success (see `jobmon status --help`), or one that nobody analysed",
+    add_flags(
+        parser,
+        strict="exit code 1 after a doubtful success (see `jobmon status --help`), or one that nobody "
+        "analysed",
     )
     group = parser.add_argument_group("on another host, by ssh")
     group.add_argument(

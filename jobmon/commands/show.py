@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
     Errors,
+    add_flags,
     add_jobs,
     add_json,
     open_context,
@@ -89,9 +90,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_jobs(parser)
-    parser.add_argument(
-        "--all", action="store_true", help="show all tasks of an array, also those without a problem"
-    )
+    add_flags(parser, all="show all tasks of an array, also those without a problem")
     add_json(parser)
 
 

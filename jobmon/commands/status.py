@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.commands.common import (
     JOB_HELP,
+    add_flags,
     open_context,
     period_s,
     positive,
@@ -79,17 +80,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "job", nargs="*", metavar="JOB", help=f"list only these jobs, however old: {JOB_HELP}"
     )
-    parser.add_argument(
-        "--failed",
-        action="store_true",
-        help="list jobs that failed, have failed tasks, ended with an unknown outcome, or are doubtful "
+    add_flags(
+        parser,
+        failed="list jobs that failed, have failed tasks, ended with an unknown outcome, or are doubtful "
         "successes (see below); cancelled jobs are not listed",
-    )
-    parser.add_argument("--running", action="store_true", help="list running jobs")
-    parser.add_argument(
-        "--pending",
-        action="store_true",
-        help="list pending jobs; may be combined with --failed and --running",
+        running="list running jobs",
+        pending="list pending jobs; may be combined with --failed and --running",
     )
     parser.add_argument(
         "--name", default="", metavar="GLOB", help="list jobs with such a name, e.g. 'train*'"
@@ -103,9 +99,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=positive, metavar="N", help="list only the N jobs with the highest ids"
     )
-    parser.add_argument("--all", action="store_true", help="list all jobs, however old")
-    parser.add_argument("--watch", action="store_true", help="refresh every two seconds, until Ctrl-C")
-    parser.add_argument("--json", action="store_true", help="print a JSON list (see docs/json.md)")
+    add_flags(
+        parser,
+        all="list all jobs, however old",
+        watch="refresh every two seconds, until Ctrl-C",
+        json="print a JSON list (see docs/json.md)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -134,9 +133,7 @@ def run(options: argparse.Namespace) -> int:
         print_lines(status_lines(selected, known, now_s, table_console()))
         for notice in _notices(ctx, selected):
             say(notice)
-    if unknown:
-        return 1
-    return 0
+    return int(bool(unknown))
 
 
 def _as_json(ctx: Context, status: JobStatus, known: Overview, now_s: float) -> dict[str, Any]:

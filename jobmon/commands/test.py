@@ -47,9 +47,7 @@ def send_samples(ctx: Context, names: Sequence[str] = ()) -> int:
         say("no channel is configured; run `jobmon init` or `jobmon init --phone`")
         return 1
     failed = [channel.name for channel in channels if not _send(channel, stdout_console())]
-    if failed:
-        return 1
-    return 0
+    return int(bool(failed))
 
 
 def _send(channel: ChannelUnderTest, console: Console) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context, stdout_console
+from jobmon.commands.common import add_flags, open_context, stdout_console
 from jobmon.errors import say
 from jobmon_core.app.setup import try_channels
 
@@ -19,10 +19,9 @@ EPILOG = "examples:\n  jobmon test-discord\n  jobmon test-discord --largest"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--largest",
-        action="store_true",
-        help="post the largest possible message instead, full of text that Discord could take for markup",
+    add_flags(
+        parser,
+        largest="post the largest possible message instead, full of text that Discord could take for markup",
     )
 
 
@@ -41,6 +40,4 @@ def run(options: argparse.Namespace) -> int:
     if not tested:
         say("no Discord channel is configured; `jobmon test-alerts` tests the other channels")
         return 1
-    if failed:
-        return 1
-    return 0
+    return int(failed > 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, table_console
+from jobmon.commands.common import JOB_HELP, add_flags, open_context, table_console
 from jobmon_core.app.jobs.find import find_job
 
 if TYPE_CHECKING:
@@ -41,8 +41,11 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job", nargs="*", metavar="JOB", help=f"show only these jobs: {JOB_HELP}")
-    parser.add_argument("--once", action="store_true", help="print the list once")
-    parser.add_argument("--ascii", action="store_true", help="draw bars in plain ASCII")
+    add_flags(
+        parser,
+        once="print the list once",
+        ascii="draw bars in plain ASCII",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
-    add_json,
+    add_flags,
     natural,
     one_or_all,
     open_context,
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="require at least N rows, lines or elements in all files together",
     )
-    add_json(parser, "print JSON")
+    add_flags(parser, json="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, open_context, period_s, print_json, print_lines, stdout_console
+from jobmon.commands.common import (
+    JOB_HELP,
+    add_flags,
+    open_context,
+    period_s,
+    print_json,
+    print_lines,
+    stdout_console,
+)
 from jobmon.errors import report, say
 from jobmon.views.waiting import Known, wait_json, wait_line
 from jobmon_core.app.jobs.overview import statuses
@@ -70,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="wait no longer than this, e.g. 590s, 9m (default: until the jobs are over)",
     )
-    parser.add_argument("--json", action="store_true", help="print a JSON object, as described below")
+    add_flags(parser, json="print a JSON object, as described below")
 
 
 def run(options: argparse.Namespace) -> int:

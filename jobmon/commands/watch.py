@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context, positive
+from jobmon.commands.common import add_flags, open_context, positive
 from jobmon.commands.job_options import HOST_HELP, add_job_options, gpu_id
 from jobmon.errors import UsageError, say
 from jobmon_core.context import configurable_backends
@@ -89,11 +89,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the job's stdout, if Slurm does not know it (default: --error)",
     )
-    parser.add_argument(
-        "--again", action="store_true", help="analyse and report a job again that was already reported"
-    )
-    parser.add_argument(
-        "--follow", action="store_true", help="then follow the progress of the jobs, as `jobmon top` does"
+    add_flags(
+        parser,
+        again="analyse and report a job again that was already reported",
+        follow="then follow the progress of the jobs, as `jobmon top` does",
     )
     parser.add_argument(
         "--backend", choices=configurable_backends(), help="the jobs' scheduler (default: as configured)"
@@ -124,7 +123,7 @@ def _add_process_options(parser: argparse.ArgumentParser) -> None:
         "watched already and those whose parent runs it too; with --launch-timeout, wait so long for the "
         "first one, or for --num-workers of them",
     )
-    group.add_argument("--each", action="store_true", help="make each of them a task of an array instead")
+    add_flags(group, each="make each of them a task of an array instead")
     group.add_argument(
         "--log",
         type=Path,
@@ -148,11 +147,7 @@ def _add_process_options(parser: argparse.ArgumentParser) -> None:
 def _add_ray_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("with --backend ray")
     group.add_argument("--address", metavar="URL", help=ADDRESS_HELP)
-    group.add_argument(
-        "--all",
-        action="store_true",
-        help="all jobs of the Ray cluster that have not ended and are not watched",
-    )
+    add_flags(group, all="all jobs of the Ray cluster that have not ended and are not watched")
 
 
 def run(options: argparse.Namespace) -> int:
