@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job.report.axis import linear_axis, logarithmic_axis, time_ticks
 from jobmon_core.domain.job.report.series import Series, tabulated
+from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.visible_text import in_html
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.job.report.axis import Axis
     from jobmon_core.domain.job.report.series import Point, Window
+    from jobmon_core.domain.logs.progress.events.event import Event
 
 _COLOURS, _DASHES = 8, 4  # how many the style sheet has
 _WIDTH, _HEIGHT = 1000, 150  # of the view box; the height is also that of the plot area in pixels
@@ -38,15 +40,6 @@ class Line(NamedTuple):
     summary: str = ""  # e.g. its mean, for the legend
 
 
-class Mark(NamedTuple):
-    """A moment that all charts mark."""
-
-    at_s: float
-    number: int
-    tone: str  # critical, warning or good
-    text: str
-
-
 @dataclass(frozen=True, slots=True)
 class Chart:
     """What a chart shows. All values are in its unit."""
@@ -62,8 +55,18 @@ class Chart:
     from_zero: bool = True  # else the axis begins at the lowest value, and may be logarithmic
 
 
-def figure_html(chart: Chart, window: Window, marks: Sequence[Mark]) -> str:
-    """Return a chart with its title, legend and table; empty if no curve has two points."""
+def tone(event: Event) -> str:
+    """Return the class of an event in the style sheet."""
+    if event.kind is EventKind.RECOVERED:
+        return "good"
+    return "critical" if event.is_critical else "warning"
+
+
+def figure_html(chart: Chart, window: Window, marked: Sequence[Event]) -> str:
+    """Return a chart with its title, legend and table; empty if no curve has two points.
+
+    The ``marked`` events are numbered from 1, on each chart.
+    """
     if all(len(line.series.points) < 2 for line in chart.lines):  # noqa: PLR2004 - one point shows no course
         return ""
     return "\n".join(
@@ -71,7 +74,7 @@ def figure_html(chart: Chart, window: Window, marks: Sequence[Mark]) -> str:
             f'<figure id="{chart.key}">',
             f"<figcaption><h3>{in_html(chart.finding)}</h3><p>{in_html(chart.subject)}</p></figcaption>",
             *_legend(chart),
-            *_picture(chart, window, marks),
+            *_picture(chart, window, marked),
             *_table(chart, window),
             "</figure>",
         )
@@ -96,7 +99,7 @@ def _legend(chart: Chart) -> Iterator[str]:
     yield "</ul>"
 
 
-def _picture(chart: Chart, window: Window, marks: Sequence[Mark]) -> Iterator[str]:
+def _picture(chart: Chart, window: Window, marked: Sequence[Event]) -> Iterator[str]:
     axis, key = _axis(chart), chart.key
     height = _TOP + _HEIGHT + _BOTTOM
     yield f'<svg class="chart" role="img" aria-labelledby="{key}-t {key}-d" width="100%" height="{height}">'
@@ -112,7 +115,7 @@ def _picture(chart: Chart, window: Window, marks: Sequence[Mark]) -> Iterator[st
         yield f'<path class="{_style(number)}" d="{path}"/>'
     yield "</svg>"
     yield from _limit(chart, axis)
-    yield from _marks(window, marks)
+    yield from _marks(window, marked)
     yield "</svg>"
 
 
@@ -170,15 +173,15 @@ def _limit(chart: Chart, axis: Axis) -> Iterator[str]:
     yield f'<text class="limit" x="4" y="{y - 4:.1f}">{in_html(chart.limit_label)}</text>'
 
 
-def _marks(window: Window, marks: Sequence[Mark]) -> Iterator[str]:
+def _marks(window: Window, marked: Sequence[Event]) -> Iterator[str]:
     last = -1.0
-    for mark in marks:
-        share = window.share(mark.at_s)
+    for number, event in enumerate(marked, 1):
+        share = window.share(event.at_s)
         x = f"{100 * share:.2f}%"
-        yield f'<g class="mark {mark.tone}"><title>{mark.number}. {in_html(mark.text)}</title>'
+        yield f'<g class="mark {tone(event)}"><title>{number}. {in_html(event.text)}</title>'
         yield f'<line x1="{x}" x2="{x}" y1="{_TOP - 3}" y2="{_TOP + _HEIGHT}"/>'
         if share - last >= _MIN_NUMBER_GAP:
-            yield f'<text x="{x}" y="{_TOP - 6}" text-anchor="middle">{mark.number}</text>'
+            yield f'<text x="{x}" y="{_TOP - 6}" text-anchor="middle">{number}</text>'
             last = share
         yield "</g>"
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon.views.report import facts
-from jobmon.views.report.chart import Chart, Line, Mark
+from jobmon.views.report.chart import Chart, Line
 from jobmon.views.telemetry.figures import percent, power
 from jobmon_core.domain.humanize import duration, plural, size
 from jobmon_core.domain.job.report import usage
@@ -18,7 +18,6 @@ from jobmon_core.domain.job.report.series import (
     scaled,
     throughput_series,
 )
-from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.progress.figures import loss
 
 if TYPE_CHECKING:
@@ -41,18 +40,6 @@ _S_PER_HOUR = 3600.0
 def charts(data: ReportData) -> list[Chart]:
     """Return the charts of a report; those without figures are left out when they are drawn."""
     return [*_timeline_charts(data), *_gpu_charts(data), *_node_charts(data)]
-
-
-def marks(data: ReportData) -> list[Mark]:
-    """Return the marks of all charts, one for each of `facts.marked_events`."""
-    found = []
-    for number, event in enumerate(facts.marked_events(data), 1):
-        tone = "warning"
-        if event.is_critical:
-            tone = "critical"
-        tone = "good" if event.kind is EventKind.RECOVERED else tone
-        found.append(Mark(event.at_s, number, tone, event.text))
-    return found
 
 
 def _timeline_charts(data: ReportData) -> Iterator[Chart]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from jobmon.views.diagnosis import explanation, notes_json, numbered
-from jobmon.views.model import by_interest, clock, span, state_counts, task_state
+from jobmon.views.model import clock, counted_states, span, state_counts, task_state
 from jobmon.views.progress import eta
 from jobmon.views.record import fields
 from jobmon.views.restarts import lineage_text
@@ -15,7 +15,8 @@ from jobmon.views.telemetry import figures
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.overview import end_text
 from jobmon_core.domain.before.pending.wait import wait_json
-from jobmon_core.domain.humanize import count, duration, rate
+from jobmon_core.domain.finding import Finding, Severity
+from jobmon_core.domain.humanize import count, duration, joined, rate
 from jobmon_core.domain.job.report.series import loss_summary
 from jobmon_core.domain.job.report.usage import energy_kwh
 from jobmon_core.domain.logs.diagnosis.patterns import CLEAN
@@ -42,17 +43,6 @@ _FAILED = (Outcome.FAILURE, Outcome.UNKNOWN)
 _OF_LOSS = ("first", "last", "best", "best_at_s", "worst", "worst_at_s", "bad_values")  # in JSON
 
 
-class Verdict(NamedTuple):
-    """What is, or was, wrong with a task."""
-
-    headline: str
-    explanation: str = ""
-    evidence: tuple[str, ...] = ()  # of a success, the line with its result
-    source: str = ""  # the log that the evidence comes from
-    advice: str = ""
-    is_bad: bool = True
-
-
 def heading(data: ReportData) -> str:
     """Return the id and the name of the task."""
     return f"{data.live.ref} {data.job.name}".rstrip()
@@ -73,35 +63,41 @@ def is_good(data: ReportData) -> bool | None:
     return end.outcome not in _FAILED and not data.task.is_doubtful_success
 
 
-def verdict(data: ReportData) -> Verdict:
-    """Return the diagnosis of an ended task, or what is wrong with a running one; without secrets."""
+def verdict(data: ReportData) -> Finding:
+    """Return the diagnosis of an ended task, or what is wrong with a running one; without secrets.
+
+    The evidence of a success is the line with its result.
+    """
     if data.task.end is None:
         return _live_verdict(data)
     found, ref = data.task.diagnosis, str(data.live.ref)
     if found is None:
-        return Verdict("Not analysed", f"`jobmon diagnose {ref}` reads its logs.", is_bad=False)
+        return Finding(title="Not analysed", text=f"`jobmon diagnose {ref}` reads its logs.")
     evidence = redacted_lines(tuple(numbered(line) for line in found.evidence))
     if not found.cause and is_good(data):
-        return Verdict("No failure found", "", evidence, found.log_path, is_bad=False)
-    return Verdict(
-        redacted(found.headline),
-        "" if found.label == CLEAN else redacted(explanation(found)),
-        evidence,
-        found.log_path,
-        found.advice.replace("JOBID", ref),
-    )
+        return Finding(title="No failure found", evidence=evidence)
+    text = "" if found.label == CLEAN else redacted(explanation(found))
+    advice = found.advice.replace("JOBID", ref)
+    return Finding(Severity.CRITICAL, text, advice, evidence, title=redacted(found.headline))
 
 
-def _live_verdict(data: ReportData) -> Verdict:
+def source(data: ReportData) -> str:
+    """Return the log that the evidence of `verdict` comes from; empty if it is not of one log."""
+    found = data.task.diagnosis
+    return found.log_path if found and data.task.end else ""
+
+
+def _live_verdict(data: ReportData) -> Finding:
     if not data.problems:
-        return Verdict("No problem found so far", is_bad=False)
+        return Finding(title="No problem found so far")
     worst, *others = data.problems
     also = ""
     if others:
         also = f"Also: {'; '.join(event.text for event in others)}."
     since = f"Since {clock(worst.at_s, data.now_s)}. {also}".rstrip()
     advice = worst.advice.replace("JOBID", str(data.live.ref))
-    return Verdict(f"{worst.text[:1].upper()}{worst.text[1:]}", since, worst.evidence, "", advice)
+    title = f"{worst.text[:1].upper()}{worst.text[1:]}"
+    return Finding(Severity.CRITICAL, since, advice, worst.evidence, title=title)
 
 
 def times(data: ReportData) -> list[tuple[str, str]]:
@@ -118,7 +114,7 @@ def progress_text(data: ReportData) -> str:
     progress = data.progress.progress
     if progress is None:
         return ""
-    return ", ".join(filter(None, (done(progress), epoch(progress))))
+    return joined(done(progress), epoch(progress))
 
 
 def figures_of(data: ReportData) -> list[tuple[str, str]]:
@@ -281,8 +277,9 @@ def task_rows(data: ReportData) -> list[tuple[str, str, str, str]]:
 def tasks_title(data: ReportData) -> str:
     """Return e.g. ``6 tasks: 1 FAILED, 5 COMPLETED; this report is about 12_3``."""
     counted = state_counts(replace(data.job, tasks={task.key: task for task in data.tasks}))
-    states = ", ".join(f"{number} {each}" for each, number in by_interest(counted))
-    return f"{count(counted.total(), 'task')}: {states}; this report is about {data.live.ref}"
+    return (
+        f"{count(counted.total(), 'task')}: {counted_states(counted)}; this report is about {data.live.ref}"
+    )
 
 
 def tasks_not_shown(data: ReportData, shown: int) -> str:
@@ -307,7 +304,8 @@ def report_json(data: ReportData) -> dict[str, Any]:
         "started_at": data.window.start_s,
         "ended_at": data.window.end_s if end else None,
         "wait": wait_json(data.task),
-        **fields(found, "is_bad", "explanation", "evidence", "advice", verdict="headline"),
+        "is_bad": found.severity is Severity.CRITICAL,
+        **fields(found, "evidence", "advice", verdict="title", explanation="text"),
         "progress": fields(progress, "current", "total", "unit")
         | fields(speed, "rate_per_s", "average_rate_per_s")
         if progress

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from jobmon.views.diagnosis import note_text
 from jobmon.views.model import stamp
 from jobmon.views.report import facts
-from jobmon.views.report.chart import figure_html
-from jobmon.views.report.charts import charts, marks
+from jobmon.views.report.chart import figure_html, tone
+from jobmon.views.report.charts import charts
 from jobmon.views.text_width import sentences
 from jobmon_core import __version__
+from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.visible_text import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from jobmon.views.report.chart import Mark
     from jobmon_core.app.jobs.report import ReportData
     from jobmon_core.domain.logs.progress.events.event import Event
 
@@ -93,7 +93,6 @@ _STATES = {True: "good", False: "bad", None: ""}
 
 def report_html(data: ReportData) -> str:
     """Return the page: a polyglot of HTML and XML, so that any parser can check it."""
-    found = marks(data)
     title = f"{facts.heading(data)}: {facts.outcome(data)}"
     parts = (
         '<!DOCTYPE html>\n<html lang="en" xmlns="http://www.w3.org/1999/xhtml">\n<head>',
@@ -106,8 +105,8 @@ def report_html(data: ReportData) -> str:
         *_verdict(data),
         *_tasks(data),
         *_tiles(data),
-        *_charts(data, found),
-        *_events(data, found),
+        *_charts(data),
+        *_events(data),
         *_tables(data),
         *_notes(data),
         "</main>",
@@ -121,23 +120,21 @@ def _header(data: ReportData) -> Iterator[str]:
     yield f"<header><h1>{in_html(facts.heading(data))}</h1>"
     yield f'<span class="state {_STATES[facts.is_good(data)]}">{in_html(facts.outcome(data))}</span>'
     job = data.job
-    where = (
-        f"partition {job.partition}" if job.partition else "",
-        f"cluster {job.cluster}" if job.cluster else "",
-    )
-    if any(where):
-        yield f"<p>{in_html(', '.join(filter(None, where)))}</p>"
+    named = {"partition": job.partition, "cluster": job.cluster}
+    if where := ", ".join(f"{name} {value}" for name, value in named.items() if value):
+        yield f"<p>{in_html(where)}</p>"
     yield "</header>"
 
 
 def _verdict(data: ReportData) -> Iterator[str]:
-    found = facts.verdict(data)
-    yield f'<section class="card{" bad" if found.is_bad else ""}"><h3>{in_html(found.headline)}</h3>'
-    if found.explanation:
-        yield f"<p>{_prose(found.explanation)}</p>"
+    found, source = facts.verdict(data), facts.source(data)
+    bad = " bad" if found.severity is Severity.CRITICAL else ""
+    yield f'<section class="card{bad}"><h3>{in_html(found.title)}</h3>'
+    if found.text:
+        yield f"<p>{_prose(found.text)}</p>"
     if found.evidence:
-        if found.source:
-            yield f'<p class="source">{in_html(found.source)}</p>'
+        if source:
+            yield f'<p class="source">{in_html(source)}</p>'
         yield f"<pre>{in_html(chr(10).join(found.evidence))}</pre>"
     if steps := sentences(found.advice):
         yield "<p><b>What to do</b></p>"
@@ -158,30 +155,30 @@ def _tiles(data: ReportData) -> Iterator[str]:
     yield f'<dl class="tiles">{"".join(cells)}</dl>'
 
 
-def _charts(data: ReportData, found: Sequence[Mark]) -> Iterator[str]:
-    drawn = [figure for chart in charts(data) if (figure := figure_html(chart, data.window, found))]
+def _charts(data: ReportData) -> Iterator[str]:
+    marked = facts.marked_events(data)
+    drawn = [figure for chart in charts(data) if (figure := figure_html(chart, data.window, marked))]
     if drawn:
         start = stamp(data.window.start_s)
         yield f'<h2>Over the run</h2><p class="source">Time since the start, {start}.</p>'
     yield from drawn
 
 
-def _events(data: ReportData, found: Sequence[Mark]) -> Iterator[str]:
+def _events(data: ReportData) -> Iterator[str]:
     if not data.events:
         return
-    numbered = dict(zip(map(id, facts.marked_events(data)), found, strict=True))
+    numbers = {id(event): number for number, event in enumerate(facts.marked_events(data), 1)}
     shown = data.events[-_MAX_EVENTS:]
     which = ""
     if len(shown) < len(data.events):
         which = f", the latest {len(shown)} of {len(data.events)}"
     yield f'<h2>Events{which}</h2><ol class="events">'
     for event in shown:
-        yield _event(event, numbered.get(id(event)), data)
+        yield _event(event, numbers.get(id(event)), data)
     yield "</ol>"
 
 
-def _event(event: Event, mark: Mark | None, data: ReportData) -> str:
-    tone, number = (mark.tone, str(mark.number)) if mark else ("", "")
+def _event(event: Event, number: int | None, data: ReportData) -> str:
     at = f'<time title="{stamp(event.at_s)}">{facts.elapsed(event.at_s, data)}</time>'
     evidence = ""
     if event.evidence:
@@ -191,7 +188,7 @@ def _event(event: Event, mark: Mark | None, data: ReportData) -> str:
     if event.advice:
         advice = f"<small>{_prose(event.advice.replace('JOBID', ref))}</small>"
     text = f"<div><p>{in_html(event.text)}</p>{advice}{evidence}</div>"
-    return f'<li class="{tone}"><b>{number}</b>{at}{text}</li>'
+    return f'<li class="{tone(event) if number else ""}"><b>{number or ""}</b>{at}{text}</li>'
 
 
 def _tables(data: ReportData) -> Iterator[str]:

@@ -8,8 +8,9 @@ from jobmon.views.console import Style
 from jobmon.views.diagnosis import note_text
 from jobmon.views.model import stamp
 from jobmon.views.report import facts
-from jobmon.views.table import Shrink, table_lines
+from jobmon.views.table import table_lines
 from jobmon.views.top.drawing import sparkline
+from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.job.report.series import loss_summary, tabulated, throughput_series
 
 if TYPE_CHECKING:
@@ -53,14 +54,12 @@ def report_lines(data: ReportData, console: Console, symbols: Symbols) -> Iterat
 def _verdict(data: ReportData, console: Console) -> Iterator[str]:
     found = facts.verdict(data)
     yield ""
-    yield from console.heading(found.headline)
-    if found.explanation:
-        yield from console.prose(found.explanation)
+    yield from console.heading(found.title)
+    if found.text:
+        yield from console.prose(found.text)
     if found.evidence:
-        title = "Result:"
-        if found.is_bad:
-            title = "Evidence:"
-        yield from ("", f"{title} {found.source}".rstrip())
+        title = "Evidence:" if found.severity is Severity.CRITICAL else "Result:"
+        yield from ("", f"{title} {facts.source(data)}".rstrip())
         for line in found.evidence:
             yield from console.prose(line, _INDENT, _INDENT * 2)
     if found.advice:
@@ -88,7 +87,7 @@ def _gpus(data: ReportData, console: Console) -> Iterator[str]:
     yield from ("", console.styled(facts.gpu_text(uses), Style.BOLD))
     headers = ("NODE", "GPU", "BUSY mean/max", "MEMORY peak", "POWER mean/max", "ENERGY")
     rows = [(use.node, str(use.index), *facts.gpu_row(use)) for use in uses[:_GPUS_SHOWN]]
-    yield from table_lines(headers, rows, console, [Shrink(0, _NARROWEST)])
+    yield from table_lines(headers, rows, console, [(0, _NARROWEST)])
     if len(uses) > _GPUS_SHOWN:
         yield f"and {len(uses) - _GPUS_SHOWN} more; --html and --json show all"
     for use in uses:
@@ -102,7 +101,7 @@ def _nodes(data: ReportData, console: Console) -> Iterator[str]:
         return
     headers = ("NODE", "CORES", "BUSY mean/max", "MEMORY peak", "NOTES")
     yield ""
-    steps = [Shrink(0, _NARROWEST), Shrink(4, 10)]
+    steps = [(0, _NARROWEST), (4, 10)]
     yield from table_lines(headers, [*map(facts.node_row, uses)], console, steps)
 
 
@@ -122,7 +121,7 @@ def _tasks(data: ReportData, console: Console) -> Iterator[str]:
     if not rows:
         return
     yield from ("", f"{facts.tasks_title(data)}:")
-    steps = [Shrink(3, 10), Shrink(1, 10)]
+    steps = [(3, 10), (1, 10)]
     yield from table_lines(("TASK", "STATE", "RAN", "CAUSE"), rows[:_TASKS_SHOWN], console, steps)
     if more := facts.tasks_not_shown(data, _TASKS_SHOWN):
         yield more
