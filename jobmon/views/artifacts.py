@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import Style
 from jobmon.views.model import age, iso, span
 from jobmon.views.record import fields, known_fields
-from jobmon.views.table import Cell, Shrink, table_lines
-from jobmon_core.domain.humanize import count, size
+from jobmon.views.table import Cell, table_lines
+from jobmon_core.domain.humanize import count, joined, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,14 +23,6 @@ FILES_SHOWN = 8
 _FEW_INODES = 0.1  # of all inodes of a file system
 
 
-class FileRow(NamedTuple):
-    """One output as a row of a table."""
-
-    name: str
-    size: str
-    growth: str
-
-
 def outputs_text(outputs: Outputs, looked_s: float, *, is_running: bool) -> str:
     """Return e.g. ``4 files, 978.0 MiB, growing +2.0 MiB/min``; without any, ``none yet`` or the problem."""
     if outputs.problem or not outputs.count:
@@ -39,13 +31,16 @@ def outputs_text(outputs: Outputs, looked_s: float, *, is_running: bool) -> str:
     growth = ""
     if is_running and not outputs.is_partial:
         growth = _growth(outputs.total, looked_s)
-    return ", ".join(filter(None, (files, size(outputs.total.size_bytes), growth)))
+    return joined(files, size(outputs.total.size_bytes), growth)
 
 
-def file_rows(outputs: Outputs, looked_s: float, *, is_running: bool) -> list[FileRow]:
-    """Return the latest outputs, sorted by name; sorted by time, growing files would change places."""
+def file_rows(outputs: Outputs, looked_s: float, *, is_running: bool) -> list[tuple[str, str, str]]:
+    """Return name, size and growth of the latest outputs, sorted by name.
+
+    Sorted by time, growing files would change places.
+    """
     return [
-        FileRow(file.name, size(file.growth.size_bytes), _growth(file.growth, looked_s) if is_running else "")
+        (file.name, size(file.growth.size_bytes), _growth(file.growth, looked_s) if is_running else "")
         for file in sorted(outputs.files[:FILES_SHOWN], key=lambda file: file.name)
     ]
 
@@ -114,7 +109,7 @@ def artifacts_rows(found: Artifacts, now_s: float, *, is_running: bool) -> Itera
     if outputs := found.outputs:
         yield "outputs", outputs_text(outputs, found.looked_s, is_running=is_running) + _where(outputs)
         for row in file_rows(outputs, found.looked_s, is_running=is_running):
-            yield "outputs", ", ".join(filter(None, row))
+            yield "outputs", joined(*row)
     if saved := found.checkpoints:
         text = checkpoints_text(saved, found.looked_s, now_s, is_running=is_running, with_name=True)
         yield "outputs", f"checkpoints: {text}{_where(saved)}"
@@ -183,7 +178,7 @@ def _checkpoints_json(found: Checkpoints) -> dict[str, Any]:
 
 _MAX_SHOWN = 20
 _HEADERS = ("", "CHECKPOINT", "STEP", "SIZE", "SAVED", "STATE")
-_STEPS = (Shrink(5, 24), Shrink(1, 16), Shrink(5, 8))
+_STEPS = ((5, 24), (1, 16), (5, 8))
 
 
 def checkpoint_lines(listed: CheckpointList, now_s: float, console: Console) -> Iterator[str]:

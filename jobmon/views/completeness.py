@@ -23,11 +23,12 @@ _COMPARED = {Depth.COUNT: "same names", Depth.SIZE: "same sizes", Depth.SHA256: 
 
 def completeness_lines(found: Completeness, console: Console) -> Iterator[str]:
     """Yield the verdict with a summary, then what is missing, wrong or not certain."""
-    verdict = "complete" if found.is_complete else "incomplete" if found.is_incomplete else "not certain"
-    first, *more = console.prose(f"{verdict}: {_summary(found)}", hanging="  ")
-    style = Style.GOOD if found.is_complete else Style.BAD if found.is_incomplete else Style.ATTENTION
-    yield console.styled(first, style)
-    yield from more
+    verdict, style = "not certain", Style.ATTENTION
+    if found.is_complete:
+        verdict, style = "complete", Style.GOOD
+    elif found.is_incomplete:
+        verdict, style = "incomplete", Style.BAD
+    yield from console.headed(f"{verdict}: {_summary(found)}", style)
     for label, text in _details(found):
         yield from console.prose(f"{label}: {text}", indent="  ", hanging="    ")
 
@@ -92,6 +93,8 @@ def _difference(each: Difference) -> str:
 
 def completeness_json(found: Completeness, job_id: str | None = None) -> dict[str, Any]:
     """Return the documented keys of ``jobmon verify --json``; lists hold at most 1,000 entries."""
+    different, damaged = found.different[:_MAX_LISTED], found.damaged[:_MAX_LISTED]
+    of_difference = ("name", "size_bytes", "expected_bytes")
     return {
         "job_id": job_id,
         **fields(found, "folder", "size_bytes", "not_checked", "records", "expected_records"),
@@ -101,15 +104,11 @@ def completeness_json(found: Completeness, job_id: str | None = None) -> dict[st
         "missing": list(found.missing[:_MAX_LISTED]),
         "extra": list(found.extra[:_MAX_LISTED]),
         "different": [
-            {
-                **fields(each, "name", "size_bytes", "expected_bytes", stopped="is_stopped"),
-                "modified": iso(each.modified_s),
-            }
-            for each in found.different[:_MAX_LISTED]
+            fields(each, *of_difference, stopped="is_stopped") | {"modified": iso(each.modified_s)}
+            for each in different
         ],
         "damaged": [
-            {**fields(check, "path", "verdict", "why"), **known_fields(check, "format")}
-            for check in found.damaged[:_MAX_LISTED]
+            fields(check, "path", "verdict", "why") | known_fields(check, "format") for check in damaged
         ],
         "unreadable": [fields(check, "path", "why") for check in found.unreadable[:_MAX_LISTED]],
         "odd_values": [fields(check, "path", "note") for check in found.odd[:_MAX_LISTED]],

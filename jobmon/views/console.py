@@ -58,51 +58,44 @@ class Console:
         ``hanging`` replaces ``indent`` before all lines but the first.
         """
         text = one_line(text)
-        following = indent
-        if hanging is not None:
-            following = hanging
+        following = indent if hanging is None else hanging
         columns = max(1, self._columns - max(len(indent), len(following)))
-        pieces = [text]
-        if self.width:
-            pieces = wrap(text, columns)
+        pieces = wrap(text, columns) if self.width else [text]
         return [f"{following if number else indent}{piece}" for number, piece in enumerate(pieces)]
 
-    def heading(self, text: str, style: Style = Style.BOLD) -> list[str]:
+    def heading(
+        self, text: str, style: Style = Style.BOLD, indent: str = "", hanging: str | None = None
+    ) -> list[str]:
         """Return a text as `prose` does, in a style."""
-        return [self.styled(line, style) for line in self.prose(text)]
+        return [self.styled(line, style) for line in self.prose(text, indent, hanging)]
+
+    def headed(self, text: str, style: Style, indent: str = "", hanging: str = "  ") -> Iterator[str]:
+        """Yield a text as `prose` returns it, its first line in a style."""
+        first, *more = self.prose(text, indent, hanging)
+        yield self.styled(first, style)
+        yield from more
 
     def rows(self, rows: Iterable[tuple[str, str]], width: int, indent: str = "") -> Iterator[str]:
-        """Yield each name, in ``width`` columns, and its value; a name that repeats is left out.
-
-        What the user should do (``to do``) is drawn as `advice`.
-        """
+        """Yield each name, in ``width`` columns, and its value, ``to do`` as `advice`; no name repeats."""
         last = ""
         for name, value in rows:
             before = f"{indent}{'' if name == last else name:<{width}} "
             last = name
-            draw = self.prose
-            if name == "to do":
-                draw = self.advice
+            draw = self.advice if name == "to do" else self.prose
             yield from draw(value, before, " " * len(before))
 
     def line(self, text: str) -> str:
         """Return one line, truncated to the terminal's width."""
         text = one_line(text)
-        if self.width:
-            return truncated(text, self._columns)
-        return text
+        return truncated(text, self._columns) if self.width else text
 
     def advice(self, text: str, indent: str = "", hanging: str | None = None) -> list[str]:
         """Return advice as `prose` does, with several sentences as numbered steps; commands stay unbroken."""
         steps = sentences(one_line(text))
-        following = indent
-        if hanging is not None:
-            following = hanging
+        following = indent if hanging is None else hanging
         lines: list[str] = []
         for number, step in enumerate(steps, 1):
-            mark = ""
-            if len(steps) > 1:
-                mark = f"{number}. "
+            mark = f"{number}. " if len(steps) > 1 else ""
             columns = max(1, self._columns - max(len(indent), len(following)) - len(mark))
             first, *more = wrap_unbroken(step, columns) if self.width else [step]
             lines.append(f"{following if lines else indent}{mark}{first}")
@@ -112,15 +105,13 @@ class Console:
     def path(self, path: str, indent: str, hanging: str) -> list[str]:
         """Return a path after ``indent``; if that does not fit, on a line of its own after ``hanging``.
 
-        The path is not broken: the terminal itself wraps a longer one, and still copies it as one word.
+        It is not broken: the terminal wraps a longer one itself, and still copies it as one word.
         """
         path = one_line(path)
         line = f"{indent}{path}"
         if not self.width or text_width(line) <= self._columns:
             return [line]
-        if indent.strip():
-            return [indent.rstrip(), f"{hanging}{path}"]
-        return [f"{hanging}{path}"]
+        return [*([indent.rstrip()] if indent.strip() else []), f"{hanging}{path}"]
 
     @property
     def _columns(self) -> int:
@@ -159,10 +150,7 @@ _ERASE_LINE = "\r\x1b[K"
 
 @dataclass(slots=True)
 class OutputScreen:
-    """Turns pieces of several files into text.
-
-    With ``has_headers``, a header as in ``tail`` goes before each piece that does not continue the same file.
-    """
+    """Turns pieces of several files into text; with ``has_headers``, as ``tail`` does."""
 
     console: Console
     has_headers: bool
@@ -175,14 +163,10 @@ class OutputScreen:
         body = [one_line(line.expandtabs()) for line in piece.lines]
         if piece.problem and self.has_headers:
             body.append(f"({piece.problem})")
-        unfinished = ""
-        if self.console.width:
-            unfinished = one_line(piece.unfinished.expandtabs())
+        unfinished = one_line(piece.unfinished.expandtabs()) if self.console.width else ""
         if not body and unfinished in ("", self._unfinished.get(piece.path)):
             return ""
-        start = ""
-        if self._ends_unfinished:
-            start = _ERASE_LINE
+        start = _ERASE_LINE if self._ends_unfinished else ""
         self._unfinished[piece.path] = unfinished
         self._ends_unfinished = bool(unfinished)
         header = self._header(piece.path)
@@ -190,19 +174,14 @@ class OutputScreen:
 
     def end(self) -> str:
         """Return the newline that ends an unfinished line; empty if there is none."""
-        if self._ends_unfinished:
-            return "\n"
-        return ""
+        return "\n" if self._ends_unfinished else ""
 
     def _header(self, path: str) -> list[str]:
         if not self.has_headers or path == self._shown:
             return []
-        header = self.console.styled(f"==> {one_line(path)} <==", Style.BOLD)
-        lines = [header]
-        if self._shown:
-            lines = ["", header]
+        before = [""] if self._shown else []
         self._shown = path
-        return lines
+        return [*before, self.console.styled(f"==> {one_line(path)} <==", Style.BOLD)]
 
 
 _BORDER = 4  # modules; ISO/IEC 18004 asks for a quiet zone of four
@@ -221,17 +200,12 @@ def qr_lines(text: str, *, colour: bool = False, ascii_only: bool = False) -> li
         import segno
     except ImportError:
         return []
-    rows = [[bool(module) for module in row] for row in segno.make(text, error="l", micro=False).matrix]
-    size = len(rows) + 2 * _BORDER
-    light = [False] * size
-    padded = [light] * _BORDER
-    padded += [[False] * _BORDER + row + [False] * _BORDER for row in rows]
-    padded += [light] * _BORDER
+    code = segno.make(text, error="l", micro=False)
+    rows = [[bool(module) for module in row] for row in code.matrix_iter(border=_BORDER)]
     if ascii_only:
-        lines = ["".join("  " if dark else "##" for dark in row) for row in padded]
+        lines = ["".join("  " if dark else "##" for dark in row) for row in rows]
     else:
-        if size % 2:
-            padded.append(light)
-        pairs = zip(padded[::2], padded[1::2], strict=True)
+        light = [False] * len(rows)
+        pairs = zip(rows[::2], [*rows[1::2], light], strict=False)
         lines = ["".join(_HALVES[both] for both in zip(upper, lower, strict=True)) for upper, lower in pairs]
     return [f"{_BLACK_AND_WHITE}{line}{_NORMAL}" for line in lines] if colour else lines

@@ -19,7 +19,7 @@ from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.overview import detailed_tasks, end_text, ending_of, in_order
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.backends import DEFAULT_BACKEND
-from jobmon_core.domain.humanize import count, size
+from jobmon_core.domain.humanize import count, joined, size
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.tracking.model import Source
 from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED
@@ -81,10 +81,9 @@ def detail_lines(
     memory: tuple[Row, ...] = (),
     all_tasks: bool = False,
 ) -> Iterator[str]:
-    """Yield the details of a job, or of its part ``key``.
+    """Yield the details of a job, or of its part ``key``; of several tasks a summary and the notable ones.
 
-    Of several tasks: a summary and those of `detailed_tasks`; with ``all_tasks``, all of them. ``agents`` are
-    those of the running tasks, by key; ``memory`` are rows of `views.notes` and `views.alerts`.
+    ``agents`` are those of the running tasks, by key; ``memory`` are rows about what is not in its state.
     """
     job = status.job
     followed = [*live_tasks(status, progress, now_s, agents=agents)]
@@ -135,12 +134,8 @@ def _task_lines(
     explained: dict[str, JobRef] = {}
     for task in tasks:
         ref = ref_of(job.job_id, task.key)
-        yield ""
-        job_id = ""
-        if len(tasks) == 1 and task.raw_job_id:
-            job_id = f" (job id {task.raw_job_id})"
-        heading = f"{ref}{job_id}: {_task_state(task)}"
-        yield from console.heading(heading)
+        job_id = f" (job id {task.raw_job_id})" if len(tasks) == 1 and task.raw_job_id else ""
+        yield from ("", *console.heading(f"{ref}{job_id}: {_task_state(task)}"))
         parts = _part(job, task, explained, now_s), live.get(task.key, [])
         yield from _drawn(chain(*parts, history_rows(task, now_s)), console)
         if task.diagnosis and task.diagnosis.cause:
@@ -150,19 +145,14 @@ def _task_lines(
 def _task_state(task: Task) -> str:
     if task.end:
         return end_text(task.end)
-    reason = ""
-    if task.state.phase is Phase.WAITING:
-        reason = stated_reason(task.reason)
-    text = "not listed"
-    if task.raw_state:
-        text = task_state(task)
-    if reason:
+    text = task_state(task) if task.raw_state else "not listed"
+    if task.state.phase is Phase.WAITING and (reason := stated_reason(task.reason)):
         return f"{text} ({reason})"
     return text
 
 
 def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
-    """Yield each name and value as lines, in the order of `_ROWS`; a name that repeats is left out."""
+    """Yield names and values as lines, in the order of `_ROWS`."""
     last = ""
     for name, value in sorted(pairs, key=lambda pair: _ROWS.index(pair[0])):
         before = f"{_INDENT}{'' if name == last else name:<{_NAME_WIDTH}} "
@@ -170,9 +160,7 @@ def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
         if name in _PATHS and value.startswith("/"):
             yield from console.path(value, before, _INDENT * 2)
             continue
-        draw = console.prose
-        if name == "to do":
-            draw = console.advice
+        draw = console.advice if name == "to do" else console.prose
         margin = f"{_QUOTE}   " if value.startswith(_QUOTE) else ""  # indents the rest of a long line
         yield from draw(value, before, " " * len(before) + margin)
 
@@ -186,9 +174,7 @@ def _hindrances(status: JobStatus, now_s: float) -> Pairs:
     if status.health.is_lost:
         yield "to do", "Run `jobmon recover`: it restarts the monitor."
     if not job.closed and (outage := current_outage(job)):
-        who = "the scheduler"
-        if outage.only_accounting:
-            who = "accounting (sacct)"
+        who = "accounting (sacct)" if outage.only_accounting else "the scheduler"
         since = clock(outage.since_s, now_s)
         yield "outage", f"{who} has not answered since {since}: {outage.why or 'no error text'}"
 
@@ -213,34 +199,29 @@ def _reason(reason: str, ref: JobRef) -> Pairs:
 def _closing(status: JobStatus, now_s: float) -> Pairs:
     job = status.job
     where = _WHERE.get(job.backend, "cluster {cluster}" if job.cluster else job.backend)
-    partition = ""
-    if job.partition:
-        partition = f", partition {job.partition}"
-    yield "where", where.format(cluster=job.cluster) + partition
-    for name, value in (("folder", job.workdir), ("script", job.command)):
-        if value:
-            yield name, value
+    partition = f"partition {job.partition}" if job.partition else ""
+    yield "where", joined(where.format(cluster=job.cluster), partition)
+    if job.workdir:
+        yield "folder", job.workdir
+    if job.command:
+        yield "script", job.command
     if job.settings:
         yield from (("settings", row) for row in settings_rows(job.settings))
     # the title of the only message would repeat what the screen shows above
     has_titles = len({entry.message.id for entry in job.outbox}) > 1
     for entry in job.outbox:
-        hint = advice(entry, status)
-        title = ""
-        if has_titles:
-            title = f'"{entry.message.title}": '
-        yield "message", f"{title}{delivery(entry, now_s)}" + (f"; {hint}" if hint else "")
+        text = delivery(entry, now_s)
+        if hint := advice(entry, status):
+            text += f"; {hint}"
+        yield "message", f'"{entry.message.title}": {text}' if has_titles else text
     process = ""
-    if status.owner:
-        process = f", process {status.owner.pid} on {status.owner.host}"
-    yield "monitor", health_text(status) + (process if status.health is not Health.DONE else "")
+    if status.owner and status.health is not Health.DONE:
+        process = f"process {status.owner.pid} on {status.owner.host}"
+    yield "monitor", joined(health_text(status), process)
 
 
 def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: float) -> Pairs:
-    """Yield what is known of a task.
-
-    ``explained`` maps the titles of causes that were explained already to the tasks where they are.
-    """
+    """Yield what is known of a task; ``explained``: the titles of causes and the tasks that explain them."""
     ref = ref_of(job.job_id, task.key)
     files = _files(job, task)
     if ref != job.ref and not task.end:
@@ -265,20 +246,17 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
 
 def _outcome(job: WatchedJob, task: Task) -> Pairs:
     if task.end:
-        doubt = ""
-        if task.is_doubtful_success:
-            doubt = f", but doubtful: {why_doubtful(task.diagnosis)}"
-        yield "outcome", f"{task.end.outcome}{_source(job, task.end.source)}{doubt}"
+        doubt = f"but doubtful: {why_doubtful(task.diagnosis)}" if task.is_doubtful_success else ""
+        yield "outcome", joined(task.end.outcome, _source(job, task.end.source), doubt)
     elif ending := ending_of(task):
         yield "outcome", ending.text
 
 
 def _source(job: WatchedJob, source: Source) -> str:
     """Return which source shows an end; empty if Slurm itself reports it, as everybody expects."""
-    is_slurm = job.backend == DEFAULT_BACKEND and source not in (Source.ARRAY, Source.NONE)
-    if is_slurm:
+    if job.backend == DEFAULT_BACKEND and source not in (Source.ARRAY, Source.NONE):
         return ""
-    return f", {job.source_phrase(source)}"
+    return job.source_phrase(source)
 
 
 def _diagnosis(found: Diagnosis, ref: JobRef, files: Mapping[str, str], *, with_cause: bool) -> Pairs:
@@ -322,58 +300,55 @@ def _files(job: WatchedJob, task: Task) -> dict[str, str]:
 
 def settings_rows(settings: JobSettings) -> Iterator[str]:
     """Yield where the settings come from, and what they say."""
-    parts = (
-        _labelled("name", settings.name),
-        _counted(settings.num_workers, "worker"),
-        _labelled("GPUs", ",".join(map(str, settings.gpu_ids))),
-        _counted(settings.total_items, "item"),
-        _labelled("output", "/".join(filter(None, (settings.output_dir, settings.output_pattern)))),
-        _labelled("logs", settings.log_files),
-        _labelled(
-            "checkpoints", "/".join(filter(None, (settings.checkpoint_dir, settings.checkpoint_pattern)))
-        ),
-        _counted(settings.expected_outputs, "expected output"),
-        _labelled("results", ", ".join(settings.results)),
-        _counted(len(settings.progress_patterns) or None, "progress pattern"),
-        _counted(len(settings.error_patterns) or None, "error pattern"),
-        _labelled("check every", _time(settings.check_interval_s)),
-        _labelled("launch timeout", _time(settings.launch_timeout_s)),
-        _labelled("stall timeout", _time(settings.stall_timeout_s)),
-        _labelled("slowdown warning at", settings.slowdown_percent and f"-{settings.slowdown_percent:g}%"),
-        _labelled(
-            "minimum output growth",
-            settings.min_growth_bytes and f"{size(settings.min_growth_bytes)} per check",
-        ),
-        _labelled("done", _done(settings.done)),
-        f"stage {settings.chain.number} of {settings.chain.total} of a chain" if settings.chain else "",
-        "stacks on stall" if settings.stacks_on_stall else "",
-        "no agent" if settings.no_agent else "",
-        "" if settings.thresholds == Thresholds() else "custom thresholds",
-    )
-    yield from filter(None, (settings.source, ", ".join(filter(None, parts))))
+    yield from filter(None, (settings.source, ", ".join(_parts(settings))))
 
 
-def _labelled(label: str, text: str | float | None) -> str:
-    if text:
-        return f"{label} {text}"
-    return ""
+def _parts(settings: JobSettings) -> Iterator[str]:
+    named = {
+        "name": settings.name,
+        "workers": settings.num_workers,
+        "GPUs": ",".join(map(str, settings.gpu_ids)),
+        "items": settings.total_items,
+        "output": _path(settings.output_dir, settings.output_pattern),
+        "logs": settings.log_files,
+        "checkpoints": _path(settings.checkpoint_dir, settings.checkpoint_pattern),
+        "expected outputs": settings.expected_outputs,
+        "results": ", ".join(settings.results),
+        "progress patterns": len(settings.progress_patterns) or None,
+        "error patterns": len(settings.error_patterns) or None,
+        "check every": _time(settings.check_interval_s),
+        "launch timeout": _time(settings.launch_timeout_s),
+        "stall timeout": _time(settings.stall_timeout_s),
+        "slowdown warning at": settings.slowdown_percent and f"-{settings.slowdown_percent:g}%",
+        "minimum output growth": settings.min_growth_bytes and f"{size(settings.min_growth_bytes)} per check",
+        "done": _done(settings.done),
+    }
+    for name, value in named.items():
+        if isinstance(value, int):
+            yield count(value, name.removesuffix("s"))
+        elif value:
+            yield f"{name} {value}"
+    if settings.chain:
+        yield f"stage {settings.chain.number} of {settings.chain.total} of a chain"
+    if settings.stacks_on_stall:
+        yield "stacks on stall"
+    if settings.no_agent:
+        yield "no agent"
+    if settings.thresholds != Thresholds():
+        yield "custom thresholds"
 
 
-def _counted(number: int | None, noun: str) -> str:
-    if number is not None:
-        return count(number, noun)
-    return ""
+def _path(folder: str, pattern: str) -> str:
+    return "/".join(filter(None, (folder, pattern)))
 
 
 def _time(seconds: float | None) -> str:
-    if seconds is not None:
-        return span(seconds)
-    return ""
+    return "" if seconds is None else span(seconds)
 
 
 def _done(done: Done | None) -> str:
     """Return what shows that the job is done, e.g. ``marker /a/DONE and log /finished/``."""
     if done is None:
         return ""
-    parts = (("marker", done.marker), ("log", done.log and f"/{done.log}/"), ("artifact", done.artifact))
-    return " and ".join(f"{name} {value}" for name, value in parts if value)
+    parts = {"marker": done.marker, "log": done.log and f"/{done.log}/", "artifact": done.artifact}
+    return " and ".join(f"{name} {value}" for name, value in parts.items() if value)

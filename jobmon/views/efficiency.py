@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import Style
 from jobmon.views.record import fields, known_fields
-from jobmon.views.table import Cell, Shrink, table_lines
+from jobmon.views.table import Cell, table_lines
 from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.job.efficiency.advice import (
     UNKNOWN,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.efficiency.advice import Totals
 
 _HEADERS = ("JOB", "NAME", "STATE", "TIME", "CPU", "MEMORY", "GPU")
-_STEPS = (Shrink(1, 8), Shrink(2, 9), Shrink(1, 4), Shrink(0, 8), Shrink(2, 4))
+_STEPS = ((1, 8), (2, 9), (1, 4), (0, 8), (2, 4))
 _MAX_LISTED = 3  # jobs that a line of advice names
 _STYLES = {JobState.COMPLETED: Style.GOOD, JobState.CANCELLED: Style.DIM}
 

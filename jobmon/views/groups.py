@@ -9,7 +9,7 @@ from jobmon.views.console import Style
 from jobmon.views.model import clock, elapsed, status_json
 from jobmon.views.record import fields, known_fields
 from jobmon.views.status import outcome_cell, run_cell, state_cell
-from jobmon.views.table import Cell, Shrink, table_lines
+from jobmon.views.table import Cell, table_lines
 from jobmon_core.app.jobs.find import OF_OUTCOME, StateGroup, group_of
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.many.groups.member_view import view_of
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 _HEADERS = ("RUN", "JOB", "PARTITION", "NODES", "STATE", "ELAPSED/LIMIT", "OUTCOME/CAUSE")
 _RUN, _PARTITION, _NODES, _STATE, _CAUSE = 0, 2, 3, 4, 6
 _STEPS = (
-    Shrink(_CAUSE, 36),
-    Shrink(_RUN, 36),
-    Shrink(_NODES, 10),
-    Shrink(_CAUSE, 24),
-    Shrink(_STATE, 12),
-    Shrink(_RUN, 24),
-    Shrink(_PARTITION, 9),
-    Shrink(_NODES, 6),
-    Shrink(_CAUSE, 16),
-    Shrink(_RUN, 14),
-    Shrink(_STATE, 9),
-    Shrink(_CAUSE, 8),
-    Shrink(_RUN, 8),
+    (_CAUSE, 36),
+    (_RUN, 36),
+    (_NODES, 10),
+    (_CAUSE, 24),
+    (_STATE, 12),
+    (_RUN, 24),
+    (_PARTITION, 9),
+    (_NODES, 6),
+    (_CAUSE, 16),
+    (_RUN, 14),
+    (_STATE, 9),
+    (_CAUSE, 8),
+    (_RUN, 8),
 )
 NOT_SUBMITTED, NEVER_STARTS, UNREADABLE = "not submitted", "never start", "unreadable"
 _ORDER = (
@@ -85,7 +85,7 @@ def list_lines(
         for group, runs in groups
     ]
     if rows:
-        yield from table_lines(_LIST_HEADERS, rows, console, (Shrink(2, 24), Shrink(0, 20)))
+        yield from table_lines(_LIST_HEADERS, rows, console, ((2, 24), (0, 20)))
     else:
         yield from console.prose("there is no group; `jobmon help group` shows how to make one")
 

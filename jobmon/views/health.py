@@ -11,11 +11,11 @@ from jobmon.views.artifacts import disk_text
 from jobmon.views.console import Style
 from jobmon.views.model import age, iso, json_number
 from jobmon.views.record import fields, known_fields
-from jobmon.views.table import Cell, Shrink, table_lines
+from jobmon.views.table import Cell, table_lines
 from jobmon.views.telemetry.figures import percent
 from jobmon_core.domain.finding import Severity
-from jobmon_core.domain.humanize import count, duration, rate
-from jobmon_core.domain.logs.progress.figures import done, loss, percentage, units
+from jobmon_core.domain.humanize import count, duration, joined, rate
+from jobmon_core.domain.logs.progress.figures import done, loss, share
 from jobmon_core.domain.node.health.model import NetworkState, Stage
 from jobmon_core.domain.visible_text import one_line
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from jobmon.views.console import Console
     from jobmon_core.domain.artifacts.model import Disk
     from jobmon_core.domain.finding import Finding
-    from jobmon_core.domain.logs.progress.model import Progress
     from jobmon_core.domain.node.health.model import (
         CheckpointHealth,
         ClusterResources,
@@ -42,7 +41,7 @@ _WORDS = {True: "healthy", False: "UNHEALTHY", None: "not known"}
 _DOUBTS = {True: "", False: ", NOT COMPLETE", None: ", not certain to be complete"}  # by `is_complete`
 _STYLES = {True: Style.GOOD, False: Style.BAD, None: Style.ATTENTION}
 _HEADERS = ("JOB", "NAME", "STATE", "HEALTH", "PROGRESS", "GPU", "NETWORK", "CHECKPOINT")
-_STEPS = (Shrink(4, 12), Shrink(1, 8), Shrink(7, 8), Shrink(6, 8), Shrink(2, 9))
+_STEPS = ((4, 12), (1, 8), (7, 8), (6, 8), (2, 9))
 
 
 def health_lines(report: HealthReport, console: Console) -> Iterator[str]:
@@ -102,7 +101,7 @@ def all_health_json(reports: Sequence[HealthReport]) -> list[dict[str, Any]]:
 def _row(report: HealthReport) -> list[Cell | str]:
     progress = network = when = ""
     if report.progress:
-        progress = _done_short(report.progress)
+        progress = share(report.progress)
     if report.network.id != NetworkState.NOT_APPLICABLE and report.stage is not Stage.WAITING:
         network = report.network.id
     if report.checkpoints and (age_s := report.checkpoints.age_s(report.at_s)) is not None:
@@ -110,12 +109,6 @@ def _row(report: HealthReport) -> list[Cell | str]:
     figures = (progress, _gpus_short(report.gpus), network, when)
     health = Cell(_WORDS[report.healthy], _STYLES[report.healthy])
     return [report.ref, report.name, report.state, health, *(text or "-" for text in figures)]
-
-
-def _done_short(found: Progress) -> str:
-    if found.fraction is None:
-        return units(found)
-    return percentage(found.fraction)
 
 
 def _head(report: HealthReport, console: Console) -> Iterator[str]:
@@ -182,7 +175,7 @@ def _progress(report: HealthReport) -> str:
         parts.append(f"loss {shown}")
     if left_s is not None and report.stage is Stage.RUNNING:
         parts.append(f"{duration(left_s)} left")
-    return ", ".join(filter(None, parts))
+    return joined(*parts)
 
 
 def _progress_json(report: HealthReport) -> dict[str, Any] | None:

@@ -61,6 +61,11 @@ def short_state(job: WatchedJob) -> str:
     return " ".join(f"{JobState.from_slurm(each).short or each}:{number}" for each, number in counted)
 
 
+def counted_states(counted: Counter[str]) -> str:
+    """Return e.g. ``1 FAILED, 5 COMPLETED``."""
+    return ", ".join(f"{number} {each}" for each, number in by_interest(counted))
+
+
 def by_interest(counted: Counter[str]) -> list[tuple[str, int]]:
     """Return the states with their numbers: failures first, success last."""
     return sorted(counted.items(), key=lambda each: _interest(each[0]))
@@ -87,7 +92,7 @@ def task_state(task: Task) -> str:
 
 
 def pending_reason(job: WatchedJob) -> str:
-    """Return why a job, or the rest of an array, is pending, as Slurm writes it; empty without a reason."""
+    """Return why a job, or the rest of an array, is pending, as Slurm writes it; may be empty."""
     waiting = [
         task.reason for task in job.tasks.values() if not task.end and task.state.phase is Phase.WAITING
     ]
@@ -97,10 +102,7 @@ def pending_reason(job: WatchedJob) -> str:
 
 def pending_text(job: WatchedJob) -> str:
     """Return what Slurm's reason for a pending job means, and the reason; empty unless it is pending."""
-    reason = ""
-    if group_of(job) is StateGroup.PENDING:
-        reason = pending_reason(job)
-    if reason:
+    if group_of(job) is StateGroup.PENDING and (reason := pending_reason(job)):
         return f"{pending_words(reason)} ({reason})"
     return ""
 
@@ -115,11 +117,9 @@ def leading(job: WatchedJob) -> Task | None:
 
 
 def cause(job: WatchedJob) -> str:
-    """Return why the job did not succeed, by the task that `leading` returns; empty if there is none."""
+    """Return why the job did not succeed, by the task that `leading` returns."""
     task = leading(job)
-    if task:
-        return task_cause(task)
-    return ""
+    return task_cause(task) if task else ""
 
 
 def task_cause(task: Task) -> str:
@@ -131,8 +131,7 @@ def task_cause(task: Task) -> str:
         return ""
     if task.diagnosis and task.diagnosis.cause:
         headline = task.diagnosis.headline
-        is_outcome = task.diagnosis.cause == CANCELLED  # shown like an outcome, in lower case
-        if is_outcome:
+        if task.diagnosis.cause == CANCELLED:  # shown like an outcome, in lower case
             return f"{headline[0].lower()}{headline[1:]}"
         return headline
     if task.end.exit_code or task.end.signal:
@@ -146,10 +145,7 @@ def failed_task(job: WatchedJob, task: Task) -> str:
 
 
 def doubt(job: WatchedJob) -> str:
-    """Return why the success of a job is doubtful; empty if it is not, or if the job did not succeed.
-
-    For an array or het job, it begins with the number of doubtful tasks.
-    """
+    """Return why the success of a job is doubtful, of an array with the number of such tasks; else empty."""
     if not job.is_doubtful_success:
         return ""
     found = (task.diagnosis for task in job.tasks.values() if task.is_doubtful_success and task.diagnosis)
@@ -160,22 +156,21 @@ def doubt(job: WatchedJob) -> str:
 
 
 def elapsed(job: WatchedJob, now_s: float) -> str:
-    """Return the run time and the time limit, e.g. ``3m 05s/2h``.
+    """Return the run time and the time limit, e.g. ``3m 05s/2h``; ``-``: not started, ``?``: not known.
 
-    ``-`` stands for the run time of a job that has not started, ``?`` for what is not known. For an array
-    or het job, both are those of the task that has been running longest, else of the one that ran longest.
+    For an array or het job, both are those of the task that has been running longest, else that ran longest.
     """
     if not job.tasks:
         return "-/?"
     task = max(job.tasks.values(), key=lambda each: _run_rank(each, now_s))
-    is_followed = task.end or not job.closed
-    seconds = None
-    if is_followed:
+    run = "?"
+    if task.end or not job.closed:
         seconds = run_time_s(task, now_s)
-    unknown = "?"
-    if is_followed and _has_not_started(task):
-        unknown = "-"
-    return f"{unknown if seconds is None else duration(seconds)}/{_limit(task)}"
+        if seconds is not None:
+            run = duration(seconds)
+        elif _has_not_started(task):
+            run = "-"
+    return f"{run}/{_limit(task)}"
 
 
 def _run_rank(task: Task, now_s: float) -> tuple[bool, bool, float]:
@@ -197,8 +192,10 @@ def _limit(task: Task) -> str:
     return "unlimited" if task.has_started else "?"  # Slurm may set a limit when the task starts
 
 
-def run_time_s(task: Task, now_s: float) -> float | None:
-    """Return for how long a task has run, or ran, in seconds; None if it did not start or that is unknown."""
+def run_time_s(task: Task | None, now_s: float) -> float | None:
+    """Return for how long a task has run, or ran; None if it did not start or that is unknown."""
+    if task is None:
+        return None
     if final := task.end or ending_of(task):
         return final.elapsed_s
     # squeue also shows when a pending task is expected to start
@@ -221,11 +218,9 @@ def span(seconds: float) -> str:
 
 def clock(at_s: float, now_s: float, *, seconds: bool = False) -> str:
     """Return a Unix time as local time, with the date unless it is today."""
-    form = "%H:%M"
-    if seconds:
-        form = "%H:%M:%S"
-    today = stamp(at_s, "%Y-%m-%d") == stamp(now_s, "%Y-%m-%d")
-    return stamp(at_s, form if today else f"%Y-%m-%d {form}")
+    form = "%H:%M:%S" if seconds else "%H:%M"
+    is_today = stamp(at_s, "%F") == stamp(now_s, "%F")
+    return stamp(at_s, form if is_today else f"%F {form}")
 
 
 def stamp(at_s: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
@@ -259,14 +254,9 @@ def json_number(value: float | None) -> float | int | str | None:
 
 def status_json(status: JobStatus, now_s: float, progress: JobProgress | None = None) -> dict[str, Any]:
     """Return the documented object for one job in the list of ``jobmon status --json``."""
-    job = status.job
-    task = leading(job)
-    end = None
-    if task:
-        end = task.end
-    run_s = None
-    if task and (end or not job.closed):
-        run_s = run_time_s(task, now_s)
+    job, task = status.job, leading(status.job)
+    end = task and task.end
+    run_s = run_time_s(task, now_s) if end or not job.closed else None
     return {
         "job_id": str(job.ref),
         **fields(job, "name", "outcome", "undelivered", "backend", "cluster", "partition"),
@@ -289,18 +279,14 @@ def status_json(status: JobStatus, now_s: float, progress: JobProgress | None = 
 def _pending_json(job: WatchedJob) -> dict[str, Any]:
     """Return why a job or the rest of an array is pending; null if nothing is."""
     phases = (JobState.from_slurm(each).phase for each in state_counts(job))
-    is_pending = not job.closed and Phase.WAITING in phases
-    reason = None
-    if is_pending:
-        reason = pending_reason(job)
-    category = None
-    if reason is not None:
-        category = category_of(reason)
-    return {"pending_reason": reason, "pending_category": category}
+    if job.closed or Phase.WAITING not in phases:
+        return {"pending_reason": None, "pending_category": None}
+    reason = pending_reason(job)
+    return {"pending_reason": reason, "pending_category": category_of(reason)}
 
 
 def details_json(status: JobStatus, now_s: float, progress: JobProgress | None = None) -> dict[str, Any]:
-    """Return the documented object of ``jobmon show --json``: `status_json` and paths, tasks, messages."""
+    """Return the documented object of ``jobmon show --json``."""
     job = status.job
     return {
         **status_json(status, now_s, progress),
@@ -340,7 +326,7 @@ def _task_json(job: WatchedJob, task: Task) -> dict[str, Any]:
 
 
 def evidence_json(diagnosis: Diagnosis) -> list[dict[str, Any]]:
-    """Return the log lines of a diagnosis."""
+    """Return its log lines."""
     return [fields(line, "file", "text", line="number") for line in diagnosis.evidence]
 
 

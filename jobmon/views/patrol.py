@@ -23,7 +23,7 @@ from jobmon.views.record import fields, known_fields
 from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.finding import Finding, Severity
-from jobmon_core.domain.humanize import count, listed
+from jobmon_core.domain.humanize import count, joined, listed
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.progress.figures import done
 from jobmon_core.domain.many.patrol import OUTCOME, SeenJob
@@ -86,11 +86,10 @@ def seen_job(view: JobView) -> SeenJob:
 
 
 def _with_progress(seen: SeenJob, view: JobView) -> SeenJob:
-    if len(view.tasks) > 1 or not (followed := view.tasks[0].progress.progress):
+    live = view.tasks[0]
+    if len(view.tasks) > 1 or not (found := live.progress.progress):
         return seen
-    return replace(
-        seen, current=followed.current, unit=followed.unit, progress=_progress(view.tasks[0], followed)
-    )
+    return replace(seen, current=found.current, unit=found.unit, progress=_progress(live, found))
 
 
 def summary(patrol: Patrol) -> str:
@@ -103,9 +102,7 @@ def summary(patrol: Patrol) -> str:
 
 def patrol_lines(patrol: Patrol, console: Console) -> Iterator[str]:
     """Yield the one line, the problems that concern no single job, and the news of jobs, the worst first."""
-    first, *more = console.prose(summary(patrol), hanging="  ")
-    yield console.styled(first, _STYLES[patrol.severity])
-    yield from more
+    yield from console.headed(summary(patrol), _STYLES[patrol.severity])
     for problem in patrol.problems:
         yield from console.prose(problem.text, "  ", "    ")
     news = patrol.with_news
@@ -148,15 +145,11 @@ def _problems(view: JobView) -> Iterator[Finding]:
     job = view.job
     yield from _about_the_end(job)
     for live in view.tasks:
-        prefix = ""
-        if len(job.tasks) > 1:
-            prefix = f"{live.ref} "
+        prefix = f"{live.ref} " if len(job.tasks) > 1 else ""
         yield from (_about_a_task(event, prefix) for event in live.ongoing)
     if problem := _stuck(job):
         yield _warning("pending", f"{problem} (`jobmon why {job.ref}` says what to do)")
-    host = "another host"
-    if view.status.owner:
-        host = view.status.owner.host
+    host = view.status.owner.host if view.status.owner else "another host"
     if text := _NO_MONITOR.get(view.status.health):
         yield _warning("monitor", text.format(host=host))
     elif view.age_s is not None and not job.closed:
@@ -172,10 +165,8 @@ def _warning(name: str, text: str) -> Finding:
 
 def _about_the_end(job: WatchedJob) -> Iterator[Finding]:
     if job.outcome in (Outcome.FAILURE, Outcome.UNKNOWN):
-        how = "outcome unknown"
-        if job.outcome is Outcome.FAILURE:
-            how = "failed"
-        text = ": ".join(filter(None, (how, cause(job))))
+        how = "failed" if job.outcome is Outcome.FAILURE else "outcome unknown"
+        text = f"{how}: {cause(job)}".removesuffix(": ")
         yield Finding(Severity.CRITICAL, redacted(text), id=OUTCOME)
     elif job.is_doubtful_success:
         yield _warning(OUTCOME, redacted(doubt(job)))
@@ -205,13 +196,10 @@ def _verdict(patrol: Patrol) -> Iterator[str]:
     """Yield how many problems are critical and how many are warnings; nothing if there are none."""
     named = (*(problem for job in patrol.jobs for problem in job.seen.problems), *patrol.problems)
     numbers = Counter(problem.severity for problem in named)
-    parts = []
-    if numbers[Severity.CRITICAL]:
-        parts.append(f"{numbers[Severity.CRITICAL]} critical")
-    if numbers[Severity.WARNING]:
-        parts.append(count(numbers[Severity.WARNING], "warning"))
-    if parts:
-        yield ", ".join(parts)
+    critical, warned = numbers[Severity.CRITICAL], numbers[Severity.WARNING]
+    text = joined(f"{critical} critical" if critical else "", count(warned, "warning") if warned else "")
+    if text:
+        yield text
 
 
 def _what_changed(patrol: Patrol) -> str:
@@ -219,9 +207,7 @@ def _what_changed(patrol: Patrol) -> str:
         return "the first patrol"
     since = f"since {clock(patrol.since_s, patrol.at_s)} ({span(max(0.0, patrol.at_s - patrol.since_s))} ago)"
     news = len(patrol.with_news)
-    what = "nothing has changed"
-    if news:
-        what = f"news of {count(news, 'job')}"
+    what = f"news of {count(news, 'job')}" if news else "nothing has changed"
     return f"{what} {since}"
 
 
@@ -237,11 +223,8 @@ def _still(patrol: Patrol) -> Iterator[str]:
 
 
 def _job_lines(job: PatrolledJob, console: Console) -> Iterator[str]:
-    style = _STYLES[job.severity]
     changes = "; ".join(job.changes) or "new results"
-    first, *more = console.prose(f"{job.seen.label}: {changes}", "  ", "    ")
-    yield console.styled(first, style)
-    yield from more
+    yield from console.headed(f"{job.seen.label}: {changes}", _STYLES[job.severity], "  ", "    ")
     for quote in job.new_results:
         yield from console.prose(f"{quote.name}:", "    ")
         yield from (console.line(f"{_QUOTE}{line}") for line in quote.text.split("\n"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.console import Style
 from jobmon.views.model import span
 from jobmon.views.progress import moment
 from jobmon.views.record import fields
@@ -12,7 +11,7 @@ from jobmon_core.domain.backends import is_local, is_ray, uses_slurm
 from jobmon_core.domain.before.pending.categories import is_eligible
 from jobmon_core.domain.before.pending.explain import explain, pending_tasks, place_text
 from jobmon_core.domain.before.pending.model import Explanation
-from jobmon_core.domain.humanize import count
+from jobmon_core.domain.humanize import count, joined
 from jobmon_core.domain.slurm.states import Phase, stated_reason
 
 if TYPE_CHECKING:
@@ -32,21 +31,16 @@ def why_lines(answer: PendingAnswer, now_s: float, console: Console) -> Iterator
     if not answer.is_pending:
         yield from console.prose(not_pending(answer), hanging="  ")
         return
-    explanation = _explanation(answer, now_s)
-    yield from (
-        console.styled(line, Style.BOLD) for line in console.prose(_heading(answer, now_s), hanging="  ")
-    )
-    yield from console.rows(_rows(answer, explanation, now_s), _NAME_WIDTH, "  ")
+    yield from console.heading(_heading(answer, now_s), hanging="  ")
+    yield from console.rows(_rows(answer, _explanation(answer, now_s), now_s), _NAME_WIDTH, "  ")
 
 
 def not_pending(answer: PendingAnswer) -> str:
-    """Return a sentence about a job that is not pending, with the command that says more."""
+    """Return a sentence about a job that is not pending."""
     job, more = answer.facts.job, f"`jobmon diagnose {answer.ref}`"
     who = f"Job {job.ref} ({job.name})" if job.name else f"Job {job.ref}"
     if answer.never_pending:
-        where = ""
-        if is_local(answer.backend):
-            where = " on this machine"
+        where = " on this machine" if is_local(answer.backend) else ""
         never = f"{who} runs{where} without a queue, so it is never pending"
         return f"{never}; {more} shows whether anything is wrong."
     if job.state.phase in (Phase.ACTIVE, Phase.FINISHING):
@@ -67,21 +61,20 @@ def _heading(answer: PendingAnswer, now_s: float) -> str:
     job = answer.facts.job
     tasks = pending_tasks(answer.facts)
     listed = f"{job.ref}_[{tasks}]" if tasks else str(job.ref)
-    waited = ""
+    text = f"{f'{listed} {job.name}'.rstrip()}: {job.raw_state}"
     if job.submit_s and now_s > job.submit_s:
-        waited = f" for {span(now_s - job.submit_s)}"
-    reason = f" ({reason})" if (reason := stated_reason(job.reason)) else ""
-    return f"{f'{listed} {job.name}'.rstrip()}: {job.raw_state}{waited}{reason}"
+        text += f" for {span(now_s - job.submit_s)}"
+    if reason := stated_reason(job.reason):
+        text += f" ({reason})"
+    return text
 
 
 def _rows(answer: PendingAnswer, found: Explanation, now_s: float) -> Rows:
     facts = answer.facts
     if answer.unreachable or answer.seen_s is not None:
-        silent = f"Slurm is not responding ({answer.unreachable})"
-        why = "Slurm no longer lists it"
+        why, age = "Slurm no longer lists it", ""
         if answer.unreachable:
-            why = silent
-        age = ""
+            why = f"Slurm is not responding ({answer.unreachable})"
         if answer.seen_s is not None:
             age = f", {span(now_s - answer.seen_s)} ago"
         yield "as of", f"{why}. This is what jobmon saw last{age}."
@@ -107,18 +100,14 @@ def _start(answer: PendingAnswer, now_s: float) -> str:
         return "Slurm has no estimate."
     if expected_s - now_s > _ENDLESS_S:
         return "Slurm expects no start: jobs before it have no time limit."
-    on = ""
-    if job.expected_nodes:
-        on = f", on {job.expected_nodes}"
-    return f"Slurm's estimate: {moment(expected_s, now_s)}, in {span(expected_s - now_s)}{on}."
+    on = f"on {job.expected_nodes}" if job.expected_nodes else ""
+    return f"Slurm's estimate: {joined(moment(expected_s, now_s), f'in {span(expected_s - now_s)}', on)}."
 
 
 def why_json(answer: PendingAnswer, now_s: float) -> dict[str, Any]:
     """Return the documented object of ``jobmon why --json``; what is not known is null or an empty text."""
     facts, job = answer.facts, answer.facts.job
-    found = None
-    if answer.is_pending:
-        found = _explanation(answer, now_s)
+    found = _explanation(answer, now_s) if answer.is_pending else None
     return {
         "job_id": str(job.ref),
         **fields(

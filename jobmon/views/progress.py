@@ -11,7 +11,7 @@ from jobmon.views.top.drawing import ASCII, bar
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.domain.humanize import duration, rate
 from jobmon_core.domain.logs.progress.events.event import EventKind
-from jobmon_core.domain.logs.progress.figures import batch, done, epoch, loss, metrics, units
+from jobmon_core.domain.logs.progress.figures import batch, done, epoch, loss, metrics
 from jobmon_core.domain.logs.progress.model import Progress
 from jobmon_core.domain.visible_text import one_line
 from jobmon_core.lifecycle.health import Health
@@ -82,9 +82,7 @@ def _percent(fraction: float | None) -> float | None:
     """Return a share in %, 100 only for all of it."""
     if fraction is None:
         return None
-    if fraction >= 1:
-        return 100.0
-    return min(round(100 * fraction, 2), _ALMOST_ALL)
+    return 100.0 if fraction >= 1 else min(round(100 * fraction, 2), _ALMOST_ALL)
 
 
 def progress_lines(report: ProgressReport, progress: Progress, now_s: float, console: Console) -> list[str]:
@@ -94,14 +92,13 @@ def progress_lines(report: ProgressReport, progress: Progress, now_s: float, con
     lines = [console.line(f"{drawn}{count}")]
     times = [*_elapsed(progress), *_time_left(report), *_expected(report, now_s)]
     for parts in (_facts(report, progress), times, _notes(report, progress)):
-        text = _GAP.join(parts)
-        if text:
+        if text := _GAP.join(parts):
             lines += console.prose(text, _INDENT)
     return lines
 
 
 def progress_line(report: ProgressReport, progress: Progress, now_s: float, console: Console) -> str:
-    """Return the progress as one line; on a terminal, with as much as fits, the most important first."""
+    """Return the progress as one line; on a terminal, with as much as fits."""
     text = _GAP.join((_count(progress), *_time_left(report)))
     for fact in (*_facts(report, progress), *_elapsed(progress), *_expected(report, now_s)):
         longer = f"{text}{_GAP}{fact}"
@@ -113,31 +110,20 @@ def progress_line(report: ProgressReport, progress: Progress, now_s: float, cons
 
 
 def _count(progress: Progress) -> str:
-    if progress.fraction is None:
-        if progress.unclear:
-            return units(progress)
-        return f"{units(progress)} (total unknown)"
-    return done(progress)
+    has_total = progress.fraction is not None or progress.unclear
+    return done(progress) + ("" if has_total else " (total unknown)")
 
 
 def _bar(progress: Progress, room: int) -> str:
-    """Return a progress bar and a space, long or short as ``room`` (columns) allows.
-
-    Empty if not even a short one fits, or if the total is not known.
-    """
-    taken = _SHORT_BAR
-    if room >= _LONG_BAR:
-        taken = _LONG_BAR
+    """Return a progress bar and a space, long or short as ``room`` (columns) allows, if a short one fits."""
+    taken = _LONG_BAR if room >= _LONG_BAR else _SHORT_BAR
     if progress.fraction is None or room < taken:
         return ""
     return f"[{bar(progress.fraction, taken - len('[] '), ASCII)}] "
 
 
 def _facts(report: ProgressReport, progress: Progress) -> Iterator[str]:
-    if text := epoch(progress):
-        yield text
-    if text := batch(progress):
-        yield text
+    yield from filter(None, (epoch(progress), batch(progress)))
     values = {"loss": progress.loss, "lr": progress.learning_rate, "grad norm": progress.grad_norm}
     yield from (f"{name} {loss(value)}" for name, value in values.items() if value is not None)
     if per_s := report.estimate.rate_per_s or progress.rate_per_s:
@@ -183,17 +169,11 @@ WILL_TIME_OUT = "will time out"
 
 
 def workers_count(live: LiveTask) -> str:
-    """Return e.g. ``3 of 4``: how many workers have a log, and how many there should be.
-
-    Unless the job configuration has `num_workers` and `log_files`, return only how many have a log, e.g.
-    ``3``; empty if fewer than two have one.
-    """
-    settings, number_seen = live.job.settings, len(live.progress.workers)
-    if settings and settings.num_workers and settings.log_files:
+    """Return e.g. ``3 of 4``: how many workers have a log, and how many should have one, if that is known."""
+    settings, number_seen = live.job.own_settings, len(live.progress.workers)
+    if settings.num_workers and settings.log_files:
         return f"{number_seen} of {settings.num_workers}"
-    if number_seen > 1:
-        return str(number_seen)
-    return ""
+    return str(number_seen) if number_seen > 1 else ""
 
 
 def problems(live: LiveTask) -> list[str]:
@@ -207,14 +187,9 @@ def _problem(event: Event, live: LiveTask) -> str:
         return WILL_TIME_OUT
     if kind is EventKind.TROUBLE and event.subject:
         return event.subject.replace("-", " ")
-    settings, writing = live.job.settings, len(live.progress.workers)
-    if (
-        kind is EventKind.NO_OUTPUT
-        and settings
-        and settings.num_workers
-        and 0 < writing < settings.num_workers
-    ):
-        return f"{settings.num_workers - writing} of {settings.num_workers} workers without a log"
+    wanted, writing = live.job.own_settings.num_workers or 0, len(live.progress.workers)
+    if kind is EventKind.NO_OUTPUT and 0 < writing < wanted:
+        return f"{wanted - writing} of {wanted} workers without a log"
     return kind
 
 
@@ -227,27 +202,17 @@ def progress_age(live: LiveTask, now_s: float) -> str:
 
 
 def remaining(live: LiveTask, symbols: Symbols, *, with_range: bool = True) -> str:
-    """Return the remaining time, with its margin if wanted: ``1h 15m ±5m``, or why it is not known.
-
-    Empty if the task is stalled or has no progress yet.
-    """
+    """Return e.g. ``1h 15m ±5m``, or why it is not known; empty if it is stalled or has no progress yet."""
     if live.progress.progress is None or EventKind.STALLED in live.problems:
         return ""
     left_s = _seconds_left(live)
     if left_s is None:
         return _why_unknown(live, paused="paused {}", no_total="no total")
-    text = span(left_s)
-    margin_s = margin(live.estimate)
-    if not with_range or margin_s is None:
-        return text
-    return f"{text} {symbols.plus_minus}{age(margin_s)}"
-
-
-def margin(found: Estimate) -> float | None:
-    """Return how far the end may be from the estimate, in seconds; None if that is not known."""
-    if found.remaining_s is None or found.shortest_s is None or found.longest_s is None:
-        return None
-    return max(found.longest_s - found.remaining_s, found.remaining_s - found.shortest_s, 0.0)
+    shortest_s, longest_s = live.estimate.shortest_s, live.estimate.longest_s
+    if not with_range or shortest_s is None or longest_s is None:
+        return span(left_s)
+    margin_s = max(longest_s - left_s, left_s - shortest_s, 0.0)
+    return f"{span(left_s)} {symbols.plus_minus}{age(margin_s)}"
 
 
 def finish(found: Estimate, now_s: float) -> str:
@@ -258,7 +223,7 @@ def finish(found: Estimate, now_s: float) -> str:
 
 
 def certainty(found: Estimate) -> str:
-    """Return the range of a remaining time, if it is known, and the confidence; each follows a comma."""
+    """Return the range of a remaining time and the confidence; each follows a comma."""
     confidence = f", {found.confidence} confidence"
     if found.shortest_s is None or found.longest_s is None:
         return confidence
@@ -266,7 +231,7 @@ def certainty(found: Estimate) -> str:
 
 
 def eta(live: LiveTask, now_s: float) -> str:
-    """Return when a task will end as `finish` does, or why it is not known."""
+    """Return when a task will end, or why that is not known."""
     if EventKind.STALLED in live.problems:
         return _STALLED
     if _seconds_left(live) is None:
@@ -275,7 +240,7 @@ def eta(live: LiveTask, now_s: float) -> str:
 
 
 def ending(live: LiveTask, now_s: float, symbols: Symbols) -> str:
-    """Return the remaining time, the time of the end and the confidence, or why they are not known."""
+    """Return `remaining`, the time of the end and the confidence, or why they are not known."""
     if EventKind.STALLED in live.problems:
         return _STALLED
     left_s = _seconds_left(live)
@@ -287,15 +252,11 @@ def ending(live: LiveTask, now_s: float, symbols: Symbols) -> str:
 
 
 def _seconds_left(live: LiveTask) -> float | None:
-    """Return the estimated time to the end; None if it is not known, or all steps are done."""
     progress = live.progress.progress
-    if progress and progress.fraction == 1.0:
-        return None
-    return live.estimate.remaining_s
+    return None if progress and progress.fraction == 1.0 else live.estimate.remaining_s
 
 
 def _why_unknown(live: LiveTask, *, paused: str, no_total: str) -> str:
-    """Return why the remaining time is not known, or that all steps are done."""
     progress = live.progress.progress
     if progress and progress.fraction == 1.0:
         return "not ended yet"

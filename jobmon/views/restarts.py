@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jobmon.views.console import Style
 from jobmon.views.model import age, clock, stamp
 from jobmon.views.record import fields, known_fields
-from jobmon.views.table import Cell, Shrink, table_lines
+from jobmon.views.table import Cell, table_lines
 from jobmon_core.domain.humanize import count, number
 from jobmon_core.domain.job.restart.model import BY_HAND, Verdict
 from jobmon_core.domain.job.restart.summary import LineageState, lost_steps, start_step, with_following
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 _HEADERS = ("JOB", "NAME", "ATTEMPTS", "CHECKPOINT", "STATE")
-_STEPS = (Shrink(1, 20), Shrink(4, 30), Shrink(1, 8), Shrink(4, 12))
+_STEPS = ((1, 20), (4, 30), (1, 8), (4, 12))
 _ATTEMPT_HEADERS = ("ATTEMPT", "JOB", "ENDED BY", "THEN", "BEGAN AT STEP", "STEPS LOST")
-_ATTEMPT_STEPS = (Shrink(2, 14), Shrink(3, 12))
+_ATTEMPT_STEPS = ((2, 14), (3, 12))
 _STYLES = {
     LineageState.RUNNING: Style.ACTIVE,
     LineageState.DUE: Style.ATTENTION,

@@ -12,10 +12,10 @@ from jobmon.views.record import fields
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.finding import Severity
-from jobmon_core.domain.humanize import count, duration, rate
+from jobmon_core.domain.humanize import count, duration, joined, rate
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import LASTING
-from jobmon_core.domain.logs.progress.figures import done, epoch, loss, metrics, percentage, units
+from jobmon_core.domain.logs.progress.figures import done, epoch, loss, metrics, percentage, share
 from jobmon_core.domain.node.launch.judge import started_text
 
 if TYPE_CHECKING:
@@ -46,33 +46,30 @@ _PROBLEMS_OF_TASKS = {  # as they follow a number; the others have the word of t
 
 
 def job_progress(status: JobStatus, progress: JobProgress | None, now_s: float) -> str:
-    """Return e.g. ``slow, 67.3%, 1h 15m left``; empty if nothing is known.
+    """Return e.g. ``slow, 67.3%, 1h 15m left``, for several running tasks e.g. ``1 stalled, 7% to 67%``.
 
-    For several running tasks, it is the number of those with each problem and the range of their shares, e.g.
-    ``1 stalled, 7% to 67%``. What is about one of several tasks begins with its id: ``12_3: 67.3%``.
+    What is about one of several tasks begins with its id: ``12_3: 67.3%``.
     """
     if progress is None:
         return ""
     running = [live for live in live_tasks(status, progress, now_s) if live.group is StateGroup.RUNNING]
     known = [live for live in running if live.progress.progress]
     if len(known) != 1 and len(running) != 1:
-        return ", ".join(filter(None, (*_problem_counts(running), _range_of_shares(known))))
+        return joined(*_problem_counts(running), _range_of_shares(known))
     shown = (known or running)[0]
     text = _task_progress(shown, now_s)
     if text and state_counts(status.job).total() > 1:
         text = f"{shown.ref}: {text}"
     others = _problem_counts(live for live in running if live is not shown)
-    return ", ".join(filter(None, (*others, text)))
+    return joined(*others, text)
 
 
 def _problem_counts(tasks: Iterable[LiveTask]) -> list[str]:
-    """Return e.g. ``2 stalled``, ``1 slow``: how many tasks have each problem."""
     counted = Counter(chain.from_iterable(live.problems for live in tasks))
     return [f"{counted[kind]} {_PROBLEMS_OF_TASKS.get(kind, kind)}" for kind in LASTING if counted[kind]]
 
 
 def _shares(tasks: Iterable[LiveTask]) -> list[float]:
-    """Return how much of each task is done, in ascending order, without those that do not show it."""
     progress = (live.progress.progress for live in tasks)
     return sorted(each.fraction for each in progress if each and each.fraction is not None)
 
@@ -80,32 +77,25 @@ def _shares(tasks: Iterable[LiveTask]) -> list[float]:
 def _range_of_shares(tasks: Iterable[LiveTask]) -> str:
     """Return e.g. ``20% to 90%``; empty if no share is known."""
     shares = _shares(tasks)
-    texts = [percentage(share, decimals=0) for share in (shares[:1] + shares[-1:])]
-    return " to ".join(dict.fromkeys(texts))
+    return " to ".join(dict.fromkeys(percentage(each, decimals=0) for each in shares[:1] + shares[-1:]))
 
 
 def _task_progress(live: LiveTask, now_s: float) -> str:
     progress = live.progress.progress
     if progress is None:
         return ", ".join(problems(live))
-    share = units(progress) if progress.fraction is None else percentage(progress.fraction)
-    is_stalled = EventKind.STALLED in live.problems
-    left_s = None
-    if progress.fraction != 1.0 and not is_stalled:
-        left_s = live.estimate.remaining_s
-    left = ""
-    if left_s is not None:
-        left = f"{span(left_s)} left"
-    if live.task and live.task.start_s and live.task.limit_s:
-        left = "time limit reached" if now_s > live.task.start_s + live.task.limit_s else left
-    paused = ""
+    parts = [*problems(live), share(progress)]
+    is_stalled, has_done_all = EventKind.STALLED in live.problems, progress.fraction == 1.0
+    left_s, task = live.estimate.remaining_s, live.task
+    if task and task.start_s and task.limit_s and now_s > task.start_s + task.limit_s:
+        parts.append("time limit reached")
+    elif left_s is not None and not (has_done_all or is_stalled):
+        parts.append(f"{span(left_s)} left")
+    if has_done_all:
+        parts.append("not ended yet")
     if live.pause_s and not is_stalled:
-        paused = f"no progress for {span(live.pause_s)}"
-    unfinished = ""
-    if progress.fraction == 1.0:
-        unfinished = "not ended yet"
-    parts = (*problems(live), share, left, unfinished, paused)
-    return ", ".join(filter(None, parts))
+        parts.append(f"no progress for {span(live.pause_s)}")
+    return ", ".join(parts)
 
 
 def progress_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
@@ -123,11 +113,8 @@ def array_rows(tasks: Iterable[LiveTask], now_s: float) -> Iterator[tuple[str, s
     """Yield the rows of ``jobmon show`` about the progress of all running tasks of an array."""
     running = [live for live in tasks if live.group is StateGroup.RUNNING]
     if text := _range_of_shares(running):
-        shown = len(_shares(running))
-        of_how_many = ""
-        if shown < len(running):
-            of_how_many = f"{shown} of "
-        yield "progress", f"{text} ({of_how_many}{count(len(running), 'running task')})"
+        shown, tasks_text = len(_shares(running)), count(len(running), "running task")
+        yield "progress", f"{text} ({tasks_text if shown == len(running) else f'{shown} of {tasks_text}'})"
     known = [live for live in running if live.estimate.remaining_s is not None]
     if last := max(known, key=lambda live: live.estimate.remaining_s or 0.0, default=None):
         others = count(len(running) - len(known), "other task")
@@ -136,8 +123,7 @@ def array_rows(tasks: Iterable[LiveTask], now_s: float) -> Iterator[tuple[str, s
 
 
 def _figures(live: LiveTask, progress: Progress, now_s: float) -> Iterator[tuple[str, str]]:
-    parts = ", ".join(filter(None, (done(progress), epoch(progress))))
-    yield "progress", f"{parts}{progress_age(live, now_s)}"
+    yield "progress", f"{joined(done(progress), epoch(progress))}{progress_age(live, now_s)}"
     if live.group is StateGroup.RUNNING:
         yield "ETA", eta(live, now_s)
     rates = (live.estimate.rate_per_s, live.estimate.average_rate_per_s)
@@ -160,19 +146,15 @@ def launch_label(live: LiveTask) -> str:
 
 
 def launch_lines(live: LiveTask, now_s: float) -> Iterator[tuple[Severity, str]]:
-    """Yield the verdict about the launch of a running task, then its checks, each with its result.
+    """Yield the verdict about the launch of a running task, then its checks; if it passed, only warnings.
 
-    If the launch has passed, only warnings follow. Nothing is yielded if it was not looked at or could not be
-    judged, or if the task does not run.
+    Nothing is yielded if it was not looked at or could not be judged.
     """
     state = live.launch
     if state is None or state.verdict is Severity.UNKNOWN or live.group is not StateGroup.RUNNING:
         return
     yield _launch_verdict(state, now_s)
-    shown = state.items
-    if state.verdict is Severity.INFO:
-        shown = state.of(Severity.WARNING)
-    for item in shown:
+    for item in state.of(Severity.WARNING) if state.verdict is Severity.INFO else state.items:
         yield item.severity, f"{_MARKS[item.severity]}: {item.text}"
         if state.verdict is not Severity.CRITICAL:  # else the problem above shows them
             yield from ((item.severity, f"  {line}") for line in _launch_details(item))
@@ -197,10 +179,7 @@ def _launch_details(item: Finding) -> Iterator[str]:
 
 def launch_json(tasks: Sequence[LiveTask]) -> dict[str, Any]:
     """Return the documented key ``launch``: that of a single task; null for several, or if not looked at."""
-    state = None
-    if len(tasks) == 1:
-        state = tasks[0].launch
-    if state is None:
+    if len(tasks) != 1 or (state := tasks[0].launch) is None:
         return {"launch": None}
     verdict = (_RESULTS | {Severity.PENDING: "checking"})[state.verdict]
     if state.verdict is Severity.PENDING and tasks[0].group is not StateGroup.RUNNING:

@@ -21,13 +21,13 @@ from jobmon.views.model import (
 )
 from jobmon.views.restarts import restart_text
 from jobmon.views.running import job_progress
-from jobmon.views.table import Cell, Shrink, table_lines
+from jobmon.views.table import Cell, table_lines
 from jobmon.views.text_width import text_width, truncated
 from jobmon_core.app.jobs.find import StateGroup, counts, fitting, group_of, running_tasks
 from jobmon_core.app.jobs.overview import ending_of, failed_count
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.before.pending.categories import pending_words
-from jobmon_core.domain.humanize import count, listed
+from jobmon_core.domain.humanize import count, joined, listed
 from jobmon_core.domain.job.tracking.cause_groups import cause_groups
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
@@ -48,20 +48,20 @@ _HEADERS = ("JOB", "NAME", "STATE", "ELAPSED/LIMIT", "OUTCOME/CAUSE", "MONITOR")
 _NAME, _STATE, _CAUSE, _MONITOR = 1, 2, 4, 5
 _MAX_NAME = 40
 _STEPS = (
-    Shrink(_NAME, 24),
-    Shrink(_CAUSE, 40),
-    Shrink(_STATE, 18),  # only the states of an array are longer, and they have a short form
-    Shrink(_CAUSE, 34),
-    Shrink(_NAME, 14),
-    Shrink(_CAUSE, 28),
-    Shrink(_MONITOR, 12),
-    Shrink(_NAME, 10),
-    Shrink(_CAUSE, 20),
-    Shrink(_NAME, 8),
-    Shrink(_CAUSE, 16),
-    Shrink(_NAME, 6),
-    Shrink(_CAUSE, 10),
-    Shrink(_STATE, 10),
+    (_NAME, 24),
+    (_CAUSE, 40),
+    (_STATE, 18),  # only the states of an array are longer, and they have a short form
+    (_CAUSE, 34),
+    (_NAME, 14),
+    (_CAUSE, 28),
+    (_MONITOR, 12),
+    (_NAME, 10),
+    (_CAUSE, 20),
+    (_NAME, 8),
+    (_CAUSE, 16),
+    (_NAME, 6),
+    (_CAUSE, 10),
+    (_STATE, 10),
 )
 _MIN_RUN_NAME = 7  # characters of the name of a run, shown after "…" in the narrowest column
 _MIN_TABLE = 76  # columns; a narrower terminal gets a few lines per job
@@ -116,23 +116,24 @@ def watch_lines(
         shown = fitting(selected.jobs, heights, room - 1)
         more = count(len(jobs) - len(shown), "more job")
         hint = [console.line(f"... {more}; enlarge the window, or list fewer, e.g. with --running")]
-    table = []
-    if shown:
-        table = [*header, *chain.from_iterable(jobs[position] for position in shown)]
-    return [*table, *hint, *([""] if table else []), *counted, *notes][:height]
+    table = [*chain.from_iterable(jobs[position] for position in shown)]
+    if table:
+        table = [*header, *table]
+        hint.append("")
+    return [*table, *hint, *counted, *notes][:height]
 
 
 def _job_lines(
     jobs: Sequence[JobStatus], known: Overview, now_s: float, console: Console
 ) -> tuple[list[str], list[list[str]]]:
-    """Return the header of the table, empty if there is none, and the lines of each job."""
+    """Return the header of the table, if there is one, and the lines of each job."""
     rows = [_row(each, known, now_s, console) for each in jobs]
     headers: Sequence[str] = _HEADERS
     if console.width and all(each.health in _HEALTHY for each in jobs):
         headers, rows = _HEADERS[:_MONITOR], [row[:_MONITOR] for row in rows]
     if not rows or 0 < console.width < _MIN_TABLE:
         return [], [list(_stacked(row, console)) for row in rows]
-    steps = [step for step in _STEPS if step.column < len(headers)]
+    steps = [step for step in _STEPS if step[0] < len(headers)]
     header, *lines = table_lines(headers, rows, console, steps)
     return [header], [[line] for line in lines]
 
@@ -165,13 +166,13 @@ def _name_cell(job: WatchedJob, console: Console) -> Cell:
 
 
 def run_cell(name: str) -> Cell:
-    """Return the name of a run; in a narrow column, its end, by which runs of a sweep usually differ."""
+    """Return the name of a run; in a narrow column its end, by which runs of a sweep differ."""
     lengths = range(len(name) - 2, _MIN_RUN_NAME - 1, -1)
     return Cell(name, shorter=tuple(f"…{name[-length:]}" for length in lengths))
 
 
 def state_cell(job: WatchedJob) -> Cell:
-    """Return the state; the short form of several states has the codes of squeue."""
+    """Return the state; several in short have the codes of squeue."""
     style = _style(job)
     if job.answered_s is None and not job.closed and not job.tasks:
         return Cell("submitted" if job.stale_since_s is None else "unknown", style)
@@ -186,8 +187,7 @@ def outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:
     job = status.job
     if job.outcome:
         how = one_line((doubt(job) or cause(job) or job.outcome) + _other_causes(job))
-        follows = restart_text(job, known.lineages.get(job.id), now_s)
-        if follows:
+        if follows := restart_text(job, known.lineages.get(job.id), now_s):
             return Cell(f"{how}; {follows}", shorter=(follows,))
         return Cell(how)
     if job.unwatched_s is not None:
@@ -217,14 +217,11 @@ def _so_far(job: WatchedJob, why_pending: str, progress: str, age_s: float | Non
         next((ending.text for ending in endings), ""),
         f"last answer {age(age_s)} ago" if age_s is not None else "",
     )
-    return one_line(", ".join(filter(None, parts)))
+    return one_line(joined(*parts))
 
 
 def _why_pending(job: WatchedJob) -> tuple[str, ...]:
-    """Return why a job is pending, and the same in ever fewer words.
-
-    If only a part of its tasks is pending, the only text is empty unless the user must do something.
-    """
+    """Return why a job is pending, in ever fewer words; of only some tasks, what the user must do."""
     reason = pending_reason(job)
     hint = pending_hint(reason)
     if hint and not hint.starts_by_itself:
@@ -240,7 +237,7 @@ def _why_pending(job: WatchedJob) -> tuple[str, ...]:
 
 
 def health_text(status: JobStatus) -> str:
-    """Return the state of a monitor, with its host if it is on another one."""
+    """Return the state of a monitor, with its host if that is another one."""
     if status.health is Health.DEAD:
         return "DEAD"
     if status.health in (Health.STALE, Health.REMOTE) and status.owner:
@@ -262,38 +259,37 @@ def _stacked(row: Sequence[Cell], console: Console) -> Iterator[str]:
 def _counts_lines(selected: Selected, known: Overview, now_s: float, console: Console) -> list[str]:
     """Return e.g. ``3 jobs: 1 running, 2 failed (Slurm last answered 20s ago); 5 older: add --all``.
 
-    The age of the data is left out if the output is not a terminal.
+    Only a terminal gets the age of the data.
     """
     if not known.jobs:
         return console.prose(
             "no jobs are being watched; start with `jobmon submit SCRIPT` or `jobmon watch JOBID`"
         )
-    jobs = selected.jobs
-    line = "no job matches"
+    jobs, line = selected.jobs, "no job matches"
     if jobs:
         line = f"{count(len(jobs), 'job')}: {', '.join(_numbers(jobs))}"
-    others = ""
+    if console.width:
+        line += _freshness(jobs, known, now_s)
     if selected.beyond_limit:
-        others = f"; {selected.beyond_limit} more match"
+        line += f"; {selected.beyond_limit} more match"
     if selected.older:
-        others += f"; {selected.older} older: add --all"
-    return console.prose(line + (_freshness(jobs, known, now_s) if console.width else "") + others)
+        line += f"; {selected.older} older: add --all"
+    return console.prose(line)
 
 
 def _numbers(jobs: Sequence[JobStatus]) -> Iterator[str]:
     doubtful = sum(each.job.is_doubtful_success for each in jobs)
     for group, number in counts(jobs):
-        in_doubt = ""
-        if doubtful and group is StateGroup.COMPLETED:
-            in_doubt = f" ({doubtful} doubtful)"
-        of_tasks = ""
-        if group is StateGroup.RUNNING:
-            of_tasks = _running_share([each.job for each in jobs])
-        yield f"{number} {group}{in_doubt}{of_tasks}"
+        more = ""
+        if group is StateGroup.COMPLETED and doubtful:
+            more = f" ({doubtful} doubtful)"
+        elif group is StateGroup.RUNNING:
+            more = _running_share([each.job for each in jobs])
+        yield f"{number} {group}{more}"
 
 
 def _running_share(jobs: Sequence[WatchedJob]) -> str:
-    """Return e.g. `` (12 of 40 array tasks)``: how many tasks of running arrays run; empty without any."""
+    """Return e.g. `` (12 of 40 array tasks)``; empty if no array runs."""
     arrays = [job for job in jobs if job.is_array and group_of(job) is StateGroup.RUNNING]
     total = sum(state_counts(job).total() for job in arrays)
     if arrays:
@@ -333,9 +329,6 @@ def _outages(jobs: Sequence[WatchedJob], now_s: float) -> Iterator[tuple[list[st
         answers_s = [job.answered_s for job, _ in group if job.answered_s is not None]
         times_s = [outage.since_s for _, outage in group]
         job, outage = group[0]
-        why = ""
-        if outage.why:
-            why = f": {outage.why}"
         if outage.only_accounting:
             since = f"since {clock(min(times_s), now_s)}"
             text = f"left the queue, but sacct has not answered {since}, so the outcome is not known yet"
@@ -345,7 +338,9 @@ def _outages(jobs: Sequence[WatchedJob], now_s: float) -> Iterator[tuple[list[st
             since = clock(min((at_s for at_s in times_s if at_s >= answered_s), default=answered_s), now_s)
             last = f" (last answer at {clock(answered_s, now_s)})" if answers_s else ""
             text = f"{_scheduler_name(job)} has not responded since {since}{last}"
-        yield [str(each.ref) for each, _ in group], one_line(f"{text}{why}")
+        if outage.why:
+            text += f": {outage.why}"
+        yield [str(each.ref) for each, _ in group], one_line(text)
 
 
 def _grouped_notes(jobs: Sequence[JobStatus], now_s: float) -> Iterator[tuple[list[str], str]]:

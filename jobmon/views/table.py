@@ -32,17 +32,16 @@ class Cell(NamedTuple):
         return self._replace(text=next(fitting, truncated(texts[-1], width)))
 
 
-class Shrink(NamedTuple):
-    """One step to make a table narrower: cut a column as far as needed, but not below a width."""
-
-    column: int
-    width: int
-
-
 def table_lines(
-    headers: Sequence[str], rows: Sequence[Sequence[Cell | str]], console: Console, steps: Sequence[Shrink]
+    headers: Sequence[str],
+    rows: Sequence[Sequence[Cell | str]],
+    console: Console,
+    steps: Sequence[tuple[int, int]],
 ) -> Iterator[str]:
-    """Yield the header and the rows; on a terminal, ``steps`` are taken in order until the table fits."""
+    """Yield the header and the rows; on a terminal, ``steps`` are taken in order until the table fits.
+
+    A step cuts a column, given by its number, as far as needed, but not below a width.
+    """
     cells = [
         [Cell(header, Style.BOLD) for header in headers],
         *([_visible(each) for each in row] for row in rows),
@@ -62,7 +61,7 @@ def _visible(cell: Cell | str) -> Cell:
     return cell._replace(text=one_line(cell.text), shorter=tuple(map(one_line, cell.shorter)))
 
 
-def _shrink(columns: list[list[Cell]], available: int, steps: Sequence[Shrink]) -> None:
+def _shrink(columns: list[list[Cell]], available: int, steps: Sequence[tuple[int, int]]) -> None:
     widths = [_width(column) for column in columns]
     for number, smallest in steps:
         excess = sum(widths) - available

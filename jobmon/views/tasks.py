@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from jobmon.views.model import (
-    by_interest,
     clock,
+    counted_states,
     pending_reason,
     run_time_s,
     span,
@@ -25,19 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon.views.console import Console
-    from jobmon_core.domain.job.tracking.model import WatchedJob
-
-    Pairs = Iterator[tuple[str, str]]
-    from collections.abc import Iterator
-
     from jobmon_core.app.jobs.overview import Ending
-    from jobmon_core.domain.job.tracking.model import End, StateChange, Task
+    from jobmon_core.domain.job.tracking.model import End, StateChange, Task, WatchedJob
 
     Rows = Iterator[tuple[str, str]]
 
 
-def summary_rows(job: WatchedJob) -> Pairs:
-    """Yield the outcome, the number of tasks in each state, the causes with their tasks, what is pending."""
+def summary_rows(job: WatchedJob) -> Rows:
+    """Yield what all tasks have in common: their outcome, states and causes, and what is pending."""
     if job.outcome:
         yield "outcome", job.outcome + (_doubts(job) if job.is_doubtful_success else "")
     yield "tasks", tasks_text(job)
@@ -51,7 +46,7 @@ def summary_rows(job: WatchedJob) -> Pairs:
 def tasks_text(job: WatchedJob) -> str:
     """Return the number of tasks in each state, failures first."""
     counted = state_counts(job)
-    numbers = ", ".join(f"{number} {each}" for each, number in by_interest(counted))
+    numbers = counted_states(counted)
     return (f"{counted.total()}: {numbers}" if len(counted) > 1 else numbers) + unwatched_note(job)
 
 
@@ -68,15 +63,14 @@ def hidden_lines(job: WatchedJob, shown: int, console: Console) -> Iterator[str]
     if len(job.tasks) <= 1 or hidden <= 0:
         return
     more = problem_count(job) - shown
-    is_unknown = any(task.end and task.end.outcome is Outcome.UNKNOWN for task in job.tasks.values())
-    kind = "failed"
-    if job.doubtful_tasks:
-        kind = "failed or doubtful"
-    if is_unknown:
-        kind += " or of unknown outcome"
     what = count(hidden, "other task" if shown else "task")
     if more > 0:
-        what = f"{more} more {kind}"
+        kinds = ["failed"]
+        if job.doubtful_tasks:
+            kinds.append("doubtful")
+        if any(task.end and task.end.outcome is Outcome.UNKNOWN for task in job.tasks.values()):
+            kinds.append("of unknown outcome")
+        what = f"{more} more {' or '.join(kinds)}"
         if hidden > more:
             what += f" and {count(hidden - more, 'other task')}"
     example = ref_of(job.job_id, next(iter(job.tasks)))
@@ -85,10 +79,8 @@ def hidden_lines(job: WatchedJob, shown: int, console: Console) -> Iterator[str]
 
 
 def unwatched_note(job: WatchedJob) -> str:
-    """Return a note to the state of a job whose watching was stopped before its end; else an empty text."""
-    if job.unwatched_s is not None and not job.outcome:
-        return ", no longer watched"
-    return ""
+    """Return what follows the state of a job whose watching was stopped before its end."""
+    return ", no longer watched" if job.unwatched_s is not None and not job.outcome else ""
 
 
 _HISTORY_SHOWN = 20
@@ -99,88 +91,73 @@ def time_rows(job: WatchedJob, task: Task, now_s: float) -> Rows:
     if submitted_s := job.submitted_s or task.submit_s:
         yield "submitted", clock(submitted_s, now_s)
     if task.restarts:
-        at = ""
-        if task.submit_s:
-            at = f", the last at {clock(task.submit_s, now_s)}"
+        at = f", the last at {clock(task.submit_s, now_s)}" if task.submit_s else ""
         yield "restarts", f"{task.restarts}{at}"
-    final = task.end or ending_of(task)
-    if final:
+    if final := task.end or ending_of(task):
         yield from _final_times(task, final, now_s)
     else:
         yield from _times_so_far(job, task, now_s)
 
 
 def _final_times(task: Task, final: End | Ending, now_s: float) -> Rows:
-    """Yield when a task started and ended.
-
-    If its end is proved, a time that is not known is shown as unknown, else it is left out.
-    """
-    unknown = ""
-    if task.end and not task.end.never_started:
-        unknown = "unknown"
-    if task.end and task.end.never_started:
+    """Yield when a task started and ended; what is not known is shown only if its end is proved."""
+    never_started = task.end is not None and task.end.never_started
+    unknown = "unknown" if task.end and not never_started else ""
+    if never_started:
         yield "started", "never"
     elif started := _start_text(task, final.started_s, now_s) if final.started_s else unknown:
         yield "started", started
-    limit_s = (task.end or task).limit_s
-    limit = ""
-    if limit_s:
-        limit = f" of {duration(limit_s)}"
-    ran = ""
-    if final.elapsed_s is not None:
-        ran = f", ran {duration(final.elapsed_s)}{limit}"
     if ended := clock(final.ended_s, now_s) if final.ended_s else unknown:
-        yield "ended", ended + ran
+        if final.elapsed_s is not None:
+            limit_s = (task.end or task).limit_s
+            ended += f", ran {duration(final.elapsed_s)}" + (f" of {duration(limit_s)}" if limit_s else "")
+        yield "ended", ended
 
 
 def _times_so_far(job: WatchedJob, task: Task, now_s: float) -> Rows:
-    """For a task that has not ended, yield when it started or may start, and for how long it has run.
+    """Yield when a task started or may start, and for how long it has run.
 
     For a job that is no longer watched, only the start is certain.
     """
     if task.state.phase is Phase.WAITING:
         if job.closed:
             return
-        start_s = task.start_s or 0
-        waited = ""
+        text = "not yet"
         if task.submit_s:
-            waited = f", {span(max(0.0, now_s - task.submit_s))} in the queue so far"
-        expected = ""
-        if start_s > now_s:
-            expected = f", expected {clock(start_s, now_s)}"
-        yield "started", f"not yet{waited}{expected}"
+            text += f", {span(max(0.0, now_s - task.submit_s))} in the queue so far"
+        if task.start_s and task.start_s > now_s:
+            text += f", expected {clock(task.start_s, now_s)}"
+        yield "started", text
         if task.limit_s:
             yield "limit", duration(task.limit_s)
     elif task.start_s and (run_s := run_time_s(task, now_s)) is not None:
         yield "started", _start_text(task, task.start_s, now_s)
-        limit = ""
+        text = duration(run_s)
         if task.limit_s:
             limit_at = clock(task.start_s + task.limit_s, now_s)
-            limit = f" of {duration(task.limit_s)}, time limit at {limit_at}"
+            text += f" of {duration(task.limit_s)}, time limit at {limit_at}"
         if not job.closed:
-            yield "running", f"{duration(run_s)}{limit}"
+            yield "running", text
 
 
 def _start_text(task: Task, started_s: int, now_s: float) -> str:
-    waited = ""
+    text = clock(started_s, now_s)
     if task.submit_s:
-        waited = f", after {duration(started_s - task.submit_s)} in the queue"
+        text += f", after {duration(started_s - task.submit_s)} in the queue"
     wait = wait_of(task)
-    return f"{clock(started_s, now_s)}{waited}{held_text(wait) if wait else ''}"
+    return text + (held_text(wait) if wait else "")
 
 
 def history_rows(task: Task, now_s: float) -> Rows:
     """Yield the latest changes of state, at Slurm's times if they are known, else when jobmon saw them."""
     before = (-math.inf, *(change.at_s for change in task.history))
-    rows = [
-        _history_row(task, change, before_s, now_s)
-        for before_s, change in zip(before, task.history, strict=False)
-    ]
-    yield from (("history", row) for row in rows[-_HISTORY_SHOWN:])
+    changes = [*zip(before, task.history, strict=False)]
+    for before_s, change in changes[-_HISTORY_SHOWN:]:
+        yield "history", _history_row(task, change, before_s, now_s)
 
 
 def _history_row(task: Task, change: StateChange, before_s: float, now_s: float) -> str:
-    """Return a line for a change of state; jobmon saw the change before it at ``before_s``."""
+    """Return a line for a change; jobmon saw the one before it at ``before_s``."""
     reason = f" ({reason})" if (reason := stated_reason(change.reason)) else ""
     at_s = _slurm_time_s(task, JobState.from_slurm(change.state).phase)
     if at_s is None or not before_s - 1 < at_s <= change.at_s:
@@ -189,13 +166,9 @@ def _history_row(task: Task, change: StateChange, before_s: float, now_s: float)
 
 
 def _slurm_time_s(task: Task, phase: Phase) -> int | None:
-    """Return when the latest run of a task entered a phase, as Slurm reports it; None if it does not."""
+    """Return when the latest run entered a phase, as Slurm reports it."""
     if phase is Phase.WAITING:
         return task.submit_s
     if phase is Phase.ACTIVE:
-        if task.end:
-            return task.end.started_s
-        return task.start_s
-    if task.end and phase is not Phase.UNKNOWN:
-        return task.end.ended_s
-    return None
+        return task.end.started_s if task.end else task.start_s
+    return task.end.ended_s if task.end and phase is not Phase.UNKNOWN else None

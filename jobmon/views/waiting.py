@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon.views.model import (
-    by_interest,
     cause,
+    counted_states,
     doubt,
     elapsed,
     pending_reason,
@@ -23,7 +23,7 @@ from jobmon.views.running import job_progress
 from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.app.jobs.overview import ending_of, state_text
 from jobmon_core.app.wait import Result
-from jobmon_core.domain.humanize import count, listed
+from jobmon_core.domain.humanize import count, joined, listed
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.visible_text import one_line
 
@@ -80,8 +80,7 @@ def _about_one(answer: Waited, known: Known) -> str:
         return _so_far(part, progress, known.now_s)
     ends = [task.end for task in part.tasks.values() if task.end]
     if len(ends) != 1:
-        words = ", ".join(f"{number} {each}" for each, number in by_interest(state_counts(part)))
-        return f"{words}{_because(answer)}"
+        return f"{counted_states(state_counts(part))}{_because(answer)}"
     seconds = ends[0].elapsed_s
     after = "" if seconds is None else f" after {span(seconds)}"
     if ends[0].outcome is Outcome.CANCELLED:
@@ -119,8 +118,7 @@ def _so_far(job: WatchedJob, progress: str, now_s: float) -> str:
                 return f"still pending ({reason})"
             return "still pending"
         case StateGroup.RUNNING:
-            parts = (f"still running, {elapsed(job, now_s)}", progress)
-            return ", ".join(filter(None, parts))
+            return joined(f"still running, {elapsed(job, now_s)}", progress)
         case StateGroup.RESTARTING:
             return f"{state(job)}; {restart_text(job, None, now_s)}"
     endings = filter(None, map(ending_of, job.tasks.values()))

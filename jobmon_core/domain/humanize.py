@@ -46,6 +46,11 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def joined(*texts: str) -> str:
+    """Return the texts that are not empty, with commas between them."""
+    return ", ".join(filter(None, texts))
+
+
 def listed(texts: Sequence[str], most: int, separator: str = ", ") -> str:
     """Return the first texts, and how many more there are: ``a, b and 3 more``, ``a; b; and 3 more``."""
     before = ";" if separator == "; " else ""

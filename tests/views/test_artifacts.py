@@ -54,7 +54,7 @@ def test_an_output_says_whether_it_grows() -> None:
         "output_2.jsonl 243.0 MiB growing +512.0 KiB/min",
         "output_3.jsonl 190.0 MiB not growing for 12m",
     ]
-    assert {row.growth for row in file_rows(OUTPUTS, NOW_S, is_running=False)} == {""}
+    assert {growth for _, _, growth in file_rows(OUTPUTS, NOW_S, is_running=False)} == {""}
 
 
 def test_the_next_checkpoint_is_expected_then_due_then_overdue() -> None:

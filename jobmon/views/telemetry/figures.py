@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jobmon.views.model import age, clock
 from jobmon.views.record import fields, known_fields
 from jobmon_core.app.jobs.find import StateGroup
-from jobmon_core.domain.humanize import count, size
+from jobmon_core.domain.humanize import count, joined, size
 from jobmon_core.domain.node.telemetry.model import GONE, WorkerStatus
 from jobmon_core.domain.node.telemetry.summary import (
     HIGH_MEMORY,
@@ -90,7 +90,7 @@ def gpus_text(reports: Sequence[AgentReport]) -> str:
         memory = gpu_memory(found.fullest.gpu)
     if memory and found.number > 1:
         memory = f"up to {memory}"
-    return ", ".join(filter(None, (text, memory, power(found.power_w))))
+    return joined(text, memory, power(found.power_w))
 
 
 def gpu_memory(gpu: Gpu) -> str:
@@ -168,8 +168,7 @@ def _worker_text(worker: Worker) -> str:
     memory = ""
     if worker.memory is not None:
         memory = size(worker.memory)
-    parts = (worker.name or worker_name(worker), status_text(worker.status), cpu, memory)
-    return ", ".join(filter(None, parts))
+    return joined(worker.name or worker_name(worker), status_text(worker.status), cpu, memory)
 
 
 def status_text(status: WorkerStatus) -> str:

@@ -16,8 +16,8 @@ from jobmon.views.telemetry.figures import (
     worker_name,
     workers_text,
 )
-from jobmon.views.top.worker_lines import log_speed, logs_by_rank
-from jobmon_core.domain.humanize import size
+from jobmon.views.top.telemetry_lines import log_speed, logs_by_rank
+from jobmon_core.domain.humanize import joined, size
 from jobmon_core.domain.node.telemetry.summary import all_workers, gpu_use, is_current, latest_reports
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ _WORKERS_SHOWN = 8
 
 
 def _usage_rows(usage: StepUsage, live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
-    elapsed_s = None
-    if live.task:
-        elapsed_s = run_time_s(live.task, now_s)
+    elapsed_s = run_time_s(live.task, now_s)
     if usage.memory is not None:
         yield "memory", f"{size(usage.memory)}, as Slurm samples it (sstat)"
     if usage.cpu_s is not None and elapsed_s:
@@ -62,7 +60,7 @@ def _worker_texts(live: LiveTask, reports: Sequence[AgentReport], now_s: float) 
         if worker.rank in logs:
             speed = log_speed(live, logs[worker.rank], now_s)
         parts = (status_text(worker.status), use, size(memory) if memory is not None else "", speed)
-        yield f"{worker_name(worker)}: {', '.join(filter(None, parts))}"
+        yield f"{worker_name(worker)}: {joined(*parts)}"
     if len(workers) > _WORKERS_SHOWN:
         yield f"and {len(workers) - _WORKERS_SHOWN} more; `jobmon top` shows all"
 
@@ -88,7 +86,7 @@ def telemetry_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
             if live.agents.problem:
                 why = f": {live.agents.problem}"
             yield "agent", f"{node}{silence_text(report, now_s)}{why}"
-        elif text := ", ".join(filter(None, node_parts(report.latest))):
+        elif text := joined(*node_parts(report.latest)):
             yield "CPU", f"{node}{text}"
         if report.unavailable:
             yield "agent", f"{node}does not measure {'; '.join(report.unavailable)}"

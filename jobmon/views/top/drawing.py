@@ -164,21 +164,14 @@ class Column:
         return Span(padding + text if self.is_right_aligned else text + padding, span.style)
 
 
-class Table(NamedTuple):
-    """The header and the rows of a table."""
-
-    header: Line
-    rows: list[Line]
-
-
-def table(title: str, columns: Sequence[Column], width: int) -> Table:
-    """Return a table that fits ``width`` columns; the title is the header of its first column.
+def table(title: str, columns: Sequence[Column], width: int) -> tuple[Line, list[Line]]:
+    """Return the header and the rows of a table that fits ``width`` columns, with a title in the first one.
 
     The first column is shown in any case, even if it does not fit. Columns without content are left out.
     """
     first, *others = columns
     if not first.cells:
-        return Table((), [])
+        return (), []
     cells = [Span(f"{_INDENT}{cell.text}", cell.style) for cell in first.cells]
     first = replace(first, header=title, cells=cells)
     shown = [first, *(each for each in others if any(cell.text for cell in each.cells))]
@@ -187,7 +180,7 @@ def table(title: str, columns: Sequence[Column], width: int) -> Table:
     header = [each.padded(Span(each.header, Style.DIM)) for each in shown]
     header[0] = Span(header[0].text, Style.BOLD)
     rows = [[each.padded(each.cells[number]) for each in shown] for number in range(len(first.cells))]
-    return Table(_joined(header), [_joined(row) for row in rows])
+    return _joined(header), [_joined(row) for row in rows]
 
 
 def _joined(cells: Sequence[Span]) -> Line:

@@ -97,15 +97,12 @@ def _ended(live: LiveTask) -> str:
 
 def elapsed(live: LiveTask, now_s: float, *, with_limit: bool = True) -> str:
     """Return the run time and the limit, e.g. ``2h 34m/8h``; empty if `run_time_s` is None."""
-    seconds = None
-    if live.task:
-        seconds = run_time_s(live.task, now_s)
+    seconds = run_time_s(live.task, now_s)
     if live.task is None or seconds is None:
         return ""
-    limit = ""
     if with_limit and live.task.limit_s:
-        limit = f"/{duration(live.task.limit_s)}"
-    return f"{duration(seconds)}{limit}"
+        return f"{duration(seconds)}/{duration(live.task.limit_s)}"
+    return duration(seconds)
 
 
 def rate_per_s(live: LiveTask) -> float | None:

@@ -36,11 +36,10 @@ from jobmon.views.top.drawing import (
     titled,
 )
 from jobmon.views.top.job_list import LETTERS, note, rate_per_s
-from jobmon.views.top.telemetry_lines import telemetry_sections
-from jobmon.views.top.worker_lines import task_lines
+from jobmon.views.top.telemetry_lines import task_lines, telemetry_sections
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.domain import finding
-from jobmon_core.domain.humanize import duration, rate
+from jobmon_core.domain.humanize import duration, joined, rate
 from jobmon_core.domain.logs.diagnosis.patterns import Severity
 from jobmon_core.domain.logs.progress.events.event import WARNINGS
 from jobmon_core.domain.logs.progress.figures import batch, done, epoch, loss, metrics, units
@@ -51,7 +50,6 @@ from jobmon_core.domain.visible_text import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobmon.views.artifacts import FileRow
     from jobmon.views.top.drawing import Line, Symbols
     from jobmon_core.app.jobs.output import OutputText
     from jobmon_core.app.live.log_errors import ErrorLine
@@ -196,7 +194,7 @@ def _workers_and_memory(live: LiveTask, now_s: float, *, is_short: bool) -> Iter
     counted, running = workers_count(live), workers_text(reports)
     if counted and running:
         counted = f"{counted} with a log"
-    text = ", ".join(filter(None, (running, counted)))
+    text = joined(running, counted)
     if text and not is_short:
         yield _fact("Workers", Span(text))
     if text := gpus_text(reports):
@@ -244,21 +242,18 @@ def _outputs(live: LiveTask, outputs: Outputs, width: int) -> Section:
     return Section(_fact("Outputs", text, mark), rows, 3, FILES_SHOWN, is_wanted=True, is_fact=True)
 
 
-def _file_lines(rows: Sequence[FileRow], width: int) -> Iterator[Line]:
-    widest = max((text_width(one_line(row.name)) for row in rows), default=0)
-    size_width = max((len(row.size) for row in rows), default=0)
+def _file_lines(rows: Sequence[tuple[str, str, str]], width: int) -> Iterator[Line]:
+    widest = max((text_width(one_line(name)) for name, _, _ in rows), default=0)
+    size_width = max((len(size) for _, size, _ in rows), default=0)
     names = max(1, min(widest, width - size_width - _GROWTH - 6))
-    for row in rows:
-        name = end_of(one_line(row.name), names)
+    for path, size, growth in rows:
+        name = end_of(one_line(path), names)
         padded = name + " " * (names - text_width(name))
-        yield (Span(f"  {padded}  {row.size:>{size_width}}  {row.growth}"),)
+        yield text_line(f"  {padded}  {size:>{size_width}}  {growth}")
 
 
 def _times(live: LiveTask, now_s: float, width: int) -> Iterator[Line]:
-    task = live.task
-    elapsed_s = None
-    if task:
-        elapsed_s = run_time_s(task, now_s)
+    task, elapsed_s = live.task, run_time_s(live.task, now_s)
     if task is None or elapsed_s is None:
         return
     started_s = task.start_s
@@ -309,7 +304,7 @@ def _progress(
         if room >= _MIN_BAR:
             drawn = f"{bar(progress.fraction, room, symbols)} "
         yield _fact("Progress", Span(drawn, style), Span(figures))
-    if counters := ", ".join(filter(None, (epoch(progress), batch(progress)))):
+    if counters := joined(epoch(progress), batch(progress)):
         yield _fact("Now", Span(counters))
     if note(live) is None:
         yield _fact("ETA", Span(_fitting(width, ending(live, now_s, symbols), remaining(live, symbols))))
@@ -336,7 +331,7 @@ def _loss(live: LiveTask, progress: Progress, width: int, symbols: Symbols) -> I
     others = [f"{name} {loss(value)}" for name, value in values.items() if value is not None]
     if progress.loss is None and not others:
         return
-    text = ", ".join(filter(None, [loss(progress.loss), *others]))
+    text = joined(loss(progress.loss), *others)
     course = [each.loss for each in live.progress.history.samples if each.loss is not None]
     yield _with_course("Loss", text, course, width, symbols)
 

@@ -21,13 +21,6 @@ from jobmon.views.telemetry.figures import (
     worker_name,
 )
 from jobmon.views.top.drawing import Column, Section, Span, bar, table, titled
-from jobmon.views.top.worker_lines import (
-    log_speed,
-    logs_by_rank,
-    share_done,
-    state_span,
-    worker_lines,
-)
 from jobmon_core.domain.humanize import size
 from jobmon_core.domain.logs.progress.workers import WorkerState
 from jobmon_core.domain.node.telemetry.model import GONE, WorkerStatus
@@ -43,11 +36,27 @@ from jobmon_core.domain.node.telemetry.summary import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from jobmon.views.top.drawing import Symbols, Table
+    from jobmon.views.top.drawing import Symbols
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.logs.progress.model import WorkerProgress
     from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Sample
     from jobmon_core.domain.node.telemetry.summary import NodeGpu, NodeWorker
+import re
+
+from jobmon.views.text_width import text_width
+from jobmon.views.top.job_list import note, rate_per_s
+from jobmon_core.app.jobs.find import StateGroup
+from jobmon_core.domain.humanize import rate
+from jobmon_core.domain.logs.progress.figures import percentage, units
+from jobmon_core.domain.logs.progress.workers import worker_rate_per_s, worker_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon.views.top.drawing import Line, Symbols
+    from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.domain.logs.progress.model import Progress, WorkerProgress
+
 
 _BAR = 8
 _STATUS = len("sleeping")  # columns at least, since workers often change between this and running
@@ -68,26 +77,28 @@ def telemetry_sections(live: LiveTask, now_s: float, width: int, symbols: Symbol
     Where a log cannot be assigned to a worker, the logs have a section of their own.
     """
     reports = live.reports
-    gpus = gpu_table(reports, now_s, width, symbols)
-    has_gpus_of_workers = any(each.worker.gpus for each in all_workers(reports))
-    yield Section(*gpus, 4 if has_gpus_of_workers else 2, _MOST, is_by_importance=False)
-    workers = worker_table(live, now_s, width, symbols)
-    yield Section(*workers, 2, _MOST, is_by_importance=False, is_wanted=True)
+    workers = all_workers(reports)
+    gpu_rank = 4 if any(each.worker.gpus for each in workers) else 2
+    yield Section(*_gpus(reports, now_s, width, symbols), gpu_rank, _MOST, is_by_importance=False)
+    own = _workers(live, now_s, width, symbols)
+    yield Section(*own, 2, _MOST, is_by_importance=False, is_wanted=True)
     if not logs_by_rank(live):
-        logs = [*worker_lines(live, now_s, symbols)]
-        yield titled("Logs of workers" if workers.rows else "Workers", logs, 2)._replace(is_wanted=True)
-    yield Section(*node_table(reports, now_s, width), 5, is_by_importance=False)
+        logs = [*_worker_lines(live, now_s, symbols)]
+        yield titled("Logs of workers" if workers else "Workers", logs, 2)._replace(is_wanted=True)
+    yield Section(*_nodes(reports, now_s, width), 5, is_by_importance=False)
 
 
-def gpu_table(reports: Sequence[AgentReport], now_s: float, width: int, symbols: Symbols) -> Table:
-    """Return a row for each GPU."""
+def _gpus(
+    reports: Sequence[AgentReport], now_s: float, width: int, symbols: Symbols
+) -> tuple[Line, list[Line]]:
     gpus, outdated = all_gpus(reports), _outdated(reports, now_s)
 
     def column(header: str, text_of: Callable[[Gpu], str], importance: int) -> Column:
         cells = [Span(text_of(each.gpu), _style(each, outdated)) for each in gpus]
         return Column(header, cells, importance, is_right_aligned=True)
 
-    names = [Span(_placed(str(each.gpu.index), each.node, reports)) for each in gpus]
+    several = len(reports) > 1
+    names = [Span(f"{each.node} {each.gpu.index}" if several else str(each.gpu.index)) for each in gpus]
     columns = [
         Column("", names, 0),
         Column("", [_utilization_bar(each, outdated, symbols) for each in gpus], 5),
@@ -106,24 +117,14 @@ def _outdated(reports: Sequence[AgentReport], now_s: float) -> set[str]:
 
 
 def _style(placed: NodeGpu | NodeWorker, outdated: set[str]) -> Style:
-    if placed.node in outdated:
-        return Style.DIM
-    return Style.PLAIN
-
-
-def _placed(name: str, node: str, reports: Sequence[AgentReport]) -> str:
-    if len(reports) > 1:
-        return f"{node} {name}"
-    return name
+    return Style.DIM if placed.node in outdated else Style.PLAIN
 
 
 def _utilization_bar(placed: NodeGpu, outdated: set[str], symbols: Symbols) -> Span:
     used = placed.gpu.utilization_percent
     if used is None:
         return _EMPTY
-    style = Style.ACTIVE
-    if placed.node in outdated:
-        style = Style.DIM
+    style = Style.DIM if placed.node in outdated else Style.ACTIVE
     return Span(bar(used / 100, _BAR, symbols), style)
 
 
@@ -137,7 +138,7 @@ def _marks(gpus: Sequence[Gpu]) -> Span:
     return Span(", ".join(marks), Style.BAD if is_broken else Style.ATTENTION)
 
 
-def worker_table(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Table:
+def _workers(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> tuple[Line, list[Line]]:
     """Return a row for each worker, with what its own log shows if the logs can be matched by rank."""
     workers, reports = all_workers(live.reports), live.reports
     outdated = _outdated(reports, now_s)
@@ -189,9 +190,7 @@ def _log_state(live: LiveTask, worker: WorkerProgress, now_s: float) -> Span:
 
 
 def _size(count_bytes: float | None) -> str:
-    if count_bytes is None:
-        return ""
-    return size(count_bytes)
+    return "" if count_bytes is None else size(count_bytes)
 
 
 def _last_activity(placed: NodeWorker, now_s: float) -> str:
@@ -201,8 +200,7 @@ def _last_activity(placed: NodeWorker, now_s: float) -> str:
     return f"{age(max(0.0, now_s - at_s))} ago"
 
 
-def node_table(reports: Sequence[AgentReport], now_s: float, width: int) -> Table:
-    """Return a row for each node."""
+def _nodes(reports: Sequence[AgentReport], now_s: float, width: int) -> tuple[Line, list[Line]]:
     styles = [Style.PLAIN if is_current(each, now_s) else Style.DIM for each in reports]
 
     def styled(text_of: Callable[[Sample], str]) -> list[Span]:
@@ -221,31 +219,115 @@ def node_table(reports: Sequence[AgentReport], now_s: float, width: int) -> Tabl
 
 
 def _task_memory(report: AgentReport) -> Span:
-    style = Style.PLAIN
-    if is_memory_scarce([report]):
-        style = Style.ATTENTION
-    return Span(memory_text([report]), style)
+    return Span(memory_text([report]), _warning(when=is_memory_scarce([report])))
 
 
 def _cpu(report: AgentReport) -> Span:
     cpu = report.latest.cpu
-    return Span(cpu_text(cpu), Style.ATTENTION if cpu and is_throttled(cpu) else Style.PLAIN)
+    return Span(cpu_text(cpu), _warning(when=cpu is not None and is_throttled(cpu)))
 
 
 def _load(sample: Sample) -> str:
     load = sample.node.load
-    if load is None:
-        return ""
-    return f"{load:.1f}"
+    return "" if load is None else f"{load:.1f}"
 
 
 def _io_wait(report: AgentReport) -> Span:
     waiting = report.latest.node.io_wait_percent
-    is_high = waiting is not None and waiting >= _HIGH_IO_WAIT
-    return Span(percent(waiting), Style.ATTENTION if is_high else Style.PLAIN)
+    return Span(percent(waiting), _warning(when=(waiting or 0.0) >= _HIGH_IO_WAIT))
+
+
+def _warning(*, when: bool) -> Style:
+    return Style.ATTENTION if when else Style.PLAIN
 
 
 def _silence(report: AgentReport, now_s: float) -> Span:
     if is_current(report, now_s):
         return _EMPTY
     return Span(silence_text(report, now_s), Style.ATTENTION)
+
+
+_TASK_BAR = 16
+_LOG_STYLES = {
+    WorkerState.RUNNING: Style.ACTIVE,
+    WorkerState.SILENT: Style.ATTENTION,
+    WorkerState.FINISHED: Style.GOOD,
+}
+_NUMBER = re.compile(r"\d+")
+
+
+def _worker_lines(live: LiveTask, now_s: float, symbols: Symbols) -> Iterator[Line]:
+    """Yield a line for each log of a worker, the silent ones first."""
+    workers = live.progress.workers
+    if len(workers) < 2:  # noqa: PLR2004 - of one worker, the page shows everything
+        return
+    width = max(map(text_width, workers))
+    stated = {name: state_span(live, worker, now_s) for name, worker in workers.items()}
+    state_width = max(len(doing.text) for doing in stated.values())
+    for name in sorted(workers, key=lambda name: stated[name].style is not _LOG_STYLES[WorkerState.SILENT]):
+        padded = name + " " * (width - text_width(name))
+        doing = stated[name]._replace(text=f"{stated[name].text:<{state_width}}")
+        yield Span(f"  {padded}  "), doing, Span("  "), *_figures(live, workers[name], now_s, symbols)
+
+
+def _state(live: LiveTask, worker: WorkerProgress, now_s: float) -> WorkerState:
+    return worker_state(worker, now_s, live.job.own_settings.stall_timeout_s)
+
+
+def state_span(live: LiveTask, worker: WorkerProgress, now_s: float) -> Span:
+    """Return what a worker does by its log; of a job that does not run, only that it finished."""
+    state = _state(live, worker, now_s)
+    if live.group is not StateGroup.RUNNING and state is not WorkerState.FINISHED:
+        return _EMPTY
+    text = f"silent for {age(now_s - worker.written_s)}" if state is WorkerState.SILENT else str(state)
+    return Span(text, _LOG_STYLES[state])
+
+
+def _figures(live: LiveTask, worker: WorkerProgress, now_s: float, symbols: Symbols) -> Iterator[Span]:
+    yield share_done(worker.progress, symbols)
+    if progress := worker.progress:
+        counted = "" if progress.fraction is None else f"  {units(progress)}"
+        yield Span(f"{counted}  {log_speed(live, worker, now_s)}")
+
+
+def share_done(progress: Progress | None, symbols: Symbols, width: int = _BAR) -> Span:
+    """Return how far a worker or task is by its log: a bar with the share, without a total the count."""
+    if progress is None:
+        return Span("no progress yet", Style.DIM)
+    if progress.fraction is None:
+        return Span(units(progress))
+    return Span(f"{bar(progress.fraction, width, symbols)} {percentage(progress.fraction):>5}")
+
+
+def log_speed(live: LiveTask, worker: WorkerProgress, now_s: float) -> str:
+    """Return the speed of a worker by its log; empty if it is silent or not known."""
+    if worker.progress is None or _state(live, worker, now_s) is WorkerState.SILENT:
+        return ""
+    return rate(worker_rate_per_s(worker), worker.progress.unit)
+
+
+def logs_by_rank(live: LiveTask) -> dict[int, WorkerProgress]:
+    """Return the log of each rank of which an agent knows the worker; empty unless all logs can be matched.
+
+    A log belongs to a rank if its name contains one number, and that is the rank.
+    """
+    ranks = [worker.rank for report in live.reports for worker in report.latest.workers]
+    matched: dict[int, WorkerProgress] = {}
+    for name, worker in live.progress.workers.items():
+        numbers = [int(digits) for digits in _NUMBER.findall(name)]
+        if len(numbers) != 1 or numbers[0] in matched or ranks.count(numbers[0]) != 1:
+            return {}
+        matched[numbers[0]] = worker
+    return matched
+
+
+def task_lines(tasks: Sequence[LiveTask], symbols: Symbols) -> Iterator[Line]:
+    """Yield a line for each task of a job that has several."""
+    if len(tasks) < 2:  # noqa: PLR2004 - of one task, the page shows everything
+        return
+    width = max(text_width(live.ref) for live in tasks)
+    for live in tasks:
+        remark, progress = note(live), live.progress.progress
+        speed = rate(rate_per_s(live), progress.unit) if progress and not remark else ""
+        shown = remark or share_done(progress, symbols, _TASK_BAR)
+        yield Span(f"  {live.ref:<{width}}  "), shown, Span(f"  {speed}")

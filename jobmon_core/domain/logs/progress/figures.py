@@ -78,6 +78,11 @@ def done(progress: Progress) -> str:
     return f"{share} ({units(progress)})"
 
 
+def share(progress: Progress) -> str:
+    """Return e.g. ``67.3%``; without a total, what is finished."""
+    return units(progress) if progress.fraction is None else percentage(progress.fraction)
+
+
 def batch(progress: Progress) -> str:
     """Return e.g. ``batch 300/1,000``; empty if it is not known, or is what `units` counts."""
     if progress.batch is None or not progress.batches or progress.batch == progress.current:
