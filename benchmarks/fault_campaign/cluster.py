@@ -10,15 +10,7 @@ from pathlib import Path
 from benchmarks.fault_campaign.scenario import Scenario
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import parse_listed
-from jobmon_core.domain.slurm.rows import (
-    AccountingRow,
-    NotListed,
-    QueueRow,
-    RawAnswer,
-    Record,
-    RecordAnswer,
-    Unreachable,
-)
+from jobmon_core.domain.slurm.rows import JobRow, NotListed, RecordAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.system.files import write_atomically
 from jobmon_core.system.json_codec import from_json, to_json
@@ -29,8 +21,8 @@ from tests.support.scheduler import FakeScheduler
 class JobAnswers:
     """What squeue and sacct answer about one job."""
 
-    queue: tuple[QueueRow, ...]
-    accounting: tuple[AccountingRow, ...] = ()
+    queue: tuple[JobRow, ...]
+    accounting: tuple[JobRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,32 +66,32 @@ class ReplayedScheduler(FakeScheduler):
         super().__init__()
         self.replayed, self.on_query = cluster, on_query
 
-    def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all jobs belong to one user
+    def ask_queue(self, user: str) -> str | Unreachable:  # noqa: ARG002 - all jobs belong to one user
         """Return the rows of all jobs."""
         if not self.on_query("squeue"):
             return Unreachable("slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
         rows = [to_json(row) for answers in self.replayed.read_all() for row in answers.queue]
-        return RawAnswer(json.dumps(rows), 0.0)
+        return json.dumps(rows)
 
-    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[JobRow, ...]:
         """Parse the rows of some jobs."""
-        return tuple(from_json(QueueRow, row) for row in json.loads(text) if row["ref"]["job_id"] in job_ids)
+        return tuple(from_json(JobRow, row) for row in json.loads(text) if row["ref"]["job_id"] in job_ids)
 
     def ask_accounting(
         self,
         job_ids: Sequence[int],
         within_s: float = NO_HURRY_S,  # noqa: ARG002 - as in Scheduler
-    ) -> RawAnswer | Unreachable:
+    ) -> str | Unreachable:
         """Return the runs of several jobs."""
         if not self.on_query("sacct"):
             return Unreachable("sacct: error: slurmdbd: Sending PersistInit msg: Connection refused")
         rows = [to_json(row) for answers in self.replayed.read_all(job_ids) for row in answers.accounting]
-        return RawAnswer(json.dumps(rows), 0.0)
+        return json.dumps(rows)
 
-    def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
+    def read_accounting(self, text: str, job_id: int) -> tuple[JobRow, ...]:
         """Parse the runs of one job."""
         rows = json.loads(text)
-        return tuple(from_json(AccountingRow, row) for row in rows if row["ref"]["job_id"] == job_id)
+        return tuple(from_json(JobRow, row) for row in rows if row["ref"]["job_id"] == job_id)
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Return the controller's records of one job."""
@@ -112,8 +104,8 @@ class ReplayedScheduler(FakeScheduler):
         return tuple(_record(row, codes.get(row.ref)) for row in answers.queue)
 
 
-def _record(row: QueueRow, exit_code: int | None) -> Record:
-    return Record(
+def _record(row: JobRow, exit_code: int | None) -> JobRow:
+    return JobRow(
         row.ref,
         row.state,
         row.raw_state,
@@ -143,14 +135,14 @@ def ended(scenario: Scenario, now_s: float) -> JobAnswers:
     for task, (raw_state, exit_code) in enumerate(scenario.ends):
         row = _row(f"{scenario.job_id}_{task}", raw_state.split()[0])
         rows.append(row)
-        run = AccountingRow(row.ref, row.state, raw_state, exit_code=exit_code, nodes="n1")
+        run = JobRow(row.ref, row.state, raw_state, exit_code=exit_code, nodes="n1")
         runs.append(replace(run, start_s=int(now_s) - 60, end_s=int(now_s)))
     return JobAnswers(tuple(rows), tuple(runs))
 
 
-def _row(listed: str, raw_state: str, reason: str = "") -> QueueRow:
+def _row(listed: str, raw_state: str, reason: str = "") -> JobRow:
     ref, pending_indices = parse_listed(listed)
-    return QueueRow(
+    return JobRow(
         ref,
         JobState.from_slurm(raw_state),
         raw_state,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.logs.diagnosis.model import EarlierLog
-    from jobmon_core.domain.slurm.rows import Record
+    from jobmon_core.domain.slurm.rows import JobRow
     from jobmon_core.scheduler.base import Scheduler
     from jobmon_core.system.helper import Helper
 
@@ -41,7 +41,7 @@ _NOT_KILLED = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
 _TIMEOUT_S = 10.0  # short: without the result, the diagnosis still recognises the lines of most earlier runs
 
 
-def with_scheduler_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Scheduler) -> WatchedJob:
+def with_scheduler_logs(job: WatchedJob, records: tuple[JobRow, ...], scheduler: Scheduler) -> WatchedJob:
     """Return the job with the log templates that the scheduler reports. Paths set by the user are kept."""
     first = next((record for record in records if job.is_own_run(record.submit_s)), None)
     if job.logs.source == BY_USER or first is None:

@@ -18,7 +18,7 @@ from jobmon_core.domain.errors import (
 from jobmon_core.domain.job.tracking.model import WatchedJob, includes
 from jobmon_core.domain.job.tracking.reopen import is_same_submission, reopened
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
-from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.store.jobs import state_id
 from jobmon_core.system.users import user_name
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.job.job_settings import JobSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.slurm.rows import AccountingRow, Record
+    from jobmon_core.domain.slurm.rows import JobRow
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import Scheduler
 
@@ -146,7 +146,7 @@ def _refuse_if_watched(ctx: Context, ref: JobRef, backend: str) -> None:
         raise AlreadyWatched(f"job {job.ref} is already watched{monitor}; see `jobmon show {job.ref}`")
 
 
-def _look_up(scheduler: Scheduler, ref: JobRef) -> Record | AccountingRow:
+def _look_up(scheduler: Scheduler, ref: JobRef) -> JobRow:
     """Return the scheduler's record of a job (the first of several), else its last run in accounting."""
     record = scheduler.ask_record(ref.job_id)
     if isinstance(record, tuple):
@@ -154,8 +154,8 @@ def _look_up(scheduler: Scheduler, ref: JobRef) -> Record | AccountingRow:
         if records:
             return records[0]
     accounting = scheduler.ask_accounting([ref.job_id])
-    if isinstance(accounting, RawAnswer):
-        rows = [row for row in scheduler.read_accounting(accounting.text, ref.job_id) if _is_part(row, ref)]
+    if isinstance(accounting, str):
+        rows = [row for row in scheduler.read_accounting(accounting, ref.job_id) if _is_part(row, ref)]
         if rows:
             return rows[-1]
     errors = [answer.why for answer in (record, accounting) if isinstance(answer, Unreachable)]
@@ -166,6 +166,6 @@ def _look_up(scheduler: Scheduler, ref: JobRef) -> Record | AccountingRow:
     )
 
 
-def _is_part(row: Record | AccountingRow, ref: JobRef) -> bool:
+def _is_part(row: JobRow, ref: JobRef) -> bool:
     """Return whether a row of a job is about the task or component that ``ref`` names, if it names one."""
     return not ref.key or row.ref.key == ref.key or includes(row.pending_indices, ref.key)

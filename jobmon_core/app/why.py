@@ -12,7 +12,7 @@ from jobmon_core.domain.before.pending.model import PendingFacts, PendingJob
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.job.tracking.duplicates import without_duplicates
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
-from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.lifecycle.health import find_watched
 from jobmon_core.scheduler.backends import display_name, find_backend
@@ -83,7 +83,7 @@ def _ended(ctx: Context, ref: JobRef) -> PendingJob | None:
     """Return what accounting says of a job that the queue no longer lists; None if it says nothing."""
     scheduler = ctx.scheduler(DEFAULT_BACKEND)
     answer = scheduler.ask_accounting([ref.job_id])
-    rows = scheduler.read_accounting(answer.text, ref.job_id) if isinstance(answer, RawAnswer) else ()
+    rows = scheduler.read_accounting(answer, ref.job_id) if isinstance(answer, str) else ()
     row = next((row for row in reversed(rows) if ref.key in ("", row.ref.key)), None)
     return PendingJob(ref=ref, state=row.state, raw_state=row.raw_state, name=row.name) if row else None
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.policy import Policy
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis, EarlierLog
     from jobmon_core.domain.many.groups.model import GroupSettings
-    from jobmon_core.domain.slurm.rows import AccountingAnswer, QueueRow, RecordAnswer
+    from jobmon_core.domain.slurm.rows import AccountingAnswer, JobRow, RecordAnswer
     from jobmon_core.monitor.agents import Agents
     from jobmon_core.monitor.done_hints import DoneHints
     from jobmon_core.monitor.outage_notifier import OutageNotifier
@@ -104,7 +104,7 @@ class JobMonitor:
         self._deps = deps
         self._policy = deps.policy
         self._answer_pending = False
-        self._settled: tuple[WatchedJob, tuple[QueueRow, ...]] | None = (
+        self._settled: tuple[WatchedJob, tuple[JobRow, ...]] | None = (
             None  # applying the rows changes nothing
         )
         self._is_remembered = True  # whether the queue lists the job, after its end
@@ -220,7 +220,7 @@ class JobMonitor:
         elif self.job.answered_s is None or view.asked_s > self.job.answered_s:
             self._apply_queue(view.answer, view.asked_s)
 
-    def _apply_queue(self, rows: tuple[QueueRow, ...], asked_s: float) -> None:
+    def _apply_queue(self, rows: tuple[JobRow, ...], asked_s: float) -> None:
         before = self.job
         if self._settled and self._settled[0] is before and self._settled[1] == rows:
             self._save(mark_answered(before, asked_s))

@@ -17,7 +17,7 @@ from jobmon_core.system.lock import try_lock
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jobmon_core.domain.slurm.rows import QueueRow
+    from jobmon_core.domain.slurm.rows import JobRow
     from jobmon_core.scheduler.base import Scheduler
     from jobmon_core.system.clock import Clock
     from jobmon_core.system.files import Stamp
@@ -30,7 +30,7 @@ class QueueView:
     """What the queue lists of one job. Times are Unix seconds."""
 
     asked_s: float
-    answer: tuple[QueueRow, ...] | Unreachable
+    answer: tuple[JobRow, ...] | Unreachable
     answered_s: float
 
 
@@ -111,10 +111,10 @@ class SharedQueue:
         rows = self._rows(stored, job_ids)
         return {job_id: QueueView(stored.asked_s, rows[job_id], answered_s) for job_id in job_ids}
 
-    def _rows(self, stored: StoredAnswer, job_ids: set[int]) -> dict[int, tuple[QueueRow, ...]]:
+    def _rows(self, stored: StoredAnswer, job_ids: set[int]) -> dict[int, tuple[JobRow, ...]]:
         """Return the listed rows of each job; no rows if there was no query yet, or no answer."""
         has_rows = stored.asked_s and not stored.problem
-        rows_of: dict[int, list[QueueRow]] = {job_id: [] for job_id in job_ids}
+        rows_of: dict[int, list[JobRow]] = {job_id: [] for job_id in job_ids}
         for row in self.scheduler.read_queue(stored.text, job_ids) if has_rows else ():
             rows_of[row.ref.job_id].append(row)
         return {job_id: tuple(rows) for job_id, rows in rows_of.items()}

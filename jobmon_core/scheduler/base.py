@@ -26,15 +26,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.node.telemetry.model import Sample
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.log_paths import LogPaths
-    from jobmon_core.domain.slurm.rows import (
-        AccountingRow,
-        Disabled,
-        NotListed,
-        QueueRow,
-        RawAnswer,
-        RecordAnswer,
-        Unreachable,
-    )
+    from jobmon_core.domain.slurm.rows import Disabled, JobRow, NotListed, RecordAnswer, Unreachable
     from jobmon_core.system.runner import Runner
 
 
@@ -84,18 +76,18 @@ class Scheduler(Protocol):
 
     name: str
 
-    def ask_queue(self, user: str) -> RawAnswer | Unreachable:
+    def ask_queue(self, user: str) -> str | Unreachable:
         """Query all jobs of a user at once, including those that ended recently."""
 
-    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[JobRow, ...]:
         """Parse the rows of these jobs from a queue answer; invalid rows are skipped."""
 
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
-    ) -> RawAnswer | Disabled | Unreachable:
+    ) -> str | Disabled | Unreachable:
         """Query accounting for all runs of several jobs; ``within_s`` limits each command (seconds)."""
 
-    def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
+    def read_accounting(self, text: str, job_id: int) -> tuple[JobRow, ...]:
         """Parse the rows of one job from an accounting answer, oldest run first."""
 
     def ask_record(self, job_id: int) -> RecordAnswer:

@@ -5,17 +5,11 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
-from jobmon_core.domain.slurm.rows import (
-    AccountingRow,
-    Disabled,
-    QueueRow,
-    Record,
-    Usage,
-)
+from jobmon_core.domain.slurm.rows import Disabled, JobRow, Usage
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.system.json_codec import from_json, to_json
 
@@ -25,8 +19,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from jobmon_core.domain.slurm.log_paths import LogPaths
-
-Row = TypeVar("Row", bound=QueueRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,36 +69,35 @@ class StatusRow:
         """The state as an enumeration."""
         return JobState.from_slurm(self.state)
 
-    def as_queue_row(self) -> QueueRow:
+    def as_queue_row(self) -> JobRow:
         """Return the row that squeue would show."""
-        return self._as(QueueRow, **({} if self.job_state.is_alive else {"pending_indices": None}))
+        return self._as_row(**({} if self.job_state.is_alive else {"pending_indices": None}))
 
-    def as_accounting_row(self, cluster: str) -> AccountingRow:
+    def as_accounting_row(self, cluster: str) -> JobRow:
         """Return the row that sacct would show."""
         by = "" if self.cancelled_by is None else f" by {self.cancelled_by}"
         ran_s = None
         if self.end_s is not None and self.start_s is not None:
             ran_s = self.end_s - self.start_s
-        return self._as(
-            AccountingRow,
+        return self._as_row(
             raw_state=f"{self.raw_state}{by}",
             elapsed_s=None if ran_s is None else max(0, ran_s),
             cluster=cluster,
             usage=Usage(max_rss_bytes=self.max_rss_bytes, cpu_s=self.cpu_s),
         )
 
-    def as_record(self) -> Record:
+    def as_record(self) -> JobRow:
         """Return the record that scontrol would show."""
-        return self._as(Record, batch_host=self.nodes if self.start_s is not None else "")
+        return self._as_row(batch_host=self.nodes if self.start_s is not None else "")
 
-    def _as(self, kind: type[Row], **changes: Any) -> Row:  # noqa: ANN401 - a field's value
+    def _as_row(self, **changes: Any) -> JobRow:  # noqa: ANN401 - a field's value
         derived = {
             "ref": JobRef(self.job_id, self.task),
             "state": self.job_state,
             "raw_state": self.raw_state,
             "pending_indices": IndexSet.parse(self.pending_indices) if self.pending_indices else None,
         }
-        return kind(**{**same_fields(self, kind), **derived, **changes})
+        return JobRow(**{**same_fields(self, JobRow), **derived, **changes})
 
 
 def same_fields(record: DataclassInstance, kind: type[DataclassInstance]) -> dict[str, Any]:
@@ -132,7 +123,7 @@ def from_answer(text: str, job_ids: Collection[int]) -> Iterator[StatusRow]:
 class WithoutAccounting:
     """What is common to each `Scheduler` that answers with such rows."""
 
-    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[JobRow, ...]:
         """See `Scheduler`."""
         return tuple(row.as_queue_row() for row in from_answer(text, job_ids))
 
@@ -140,7 +131,7 @@ class WithoutAccounting:
         """See `Scheduler`."""
         return Disabled()
 
-    def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:  # noqa: ARG002 - see above
+    def read_accounting(self, text: str, job_id: int) -> tuple[JobRow, ...]:  # noqa: ARG002 - see above
         """See `Scheduler`."""
         return ()
 

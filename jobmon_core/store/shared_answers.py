@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.messages.scheduler_outage import OutageNotice
-from jobmon_core.domain.slurm.rows import Disabled, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import Disabled, Unreachable
 from jobmon_core.store.home import file_name
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.system.files import file_stamp
@@ -62,11 +62,11 @@ def outage_notice_file(folder: Path, *names: str) -> JsonFile[OutageNotice]:
     return JsonFile(folder / f"{file_name('outage', *names)}.notice", OutageNotice)
 
 
-def stored_answer(answer: RawAnswer | Disabled | Unreachable, asked_s: float) -> StoredAnswer:
+def stored_answer(answer: str | Disabled | Unreachable, asked_s: float) -> StoredAnswer:
     """Return a scheduler's answer in the form that monitors share; ``asked_s`` in Unix seconds."""
     match answer:
-        case RawAnswer():
-            return StoredAnswer(asked_s, answer.text)
+        case str():
+            return StoredAnswer(asked_s, answer)
         case Disabled():
             return StoredAnswer(asked_s, disabled=True)
         case Unreachable():

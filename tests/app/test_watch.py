@@ -10,7 +10,7 @@ from jobmon_core.app.watch import watch
 from jobmon_core.context import Context
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
-from jobmon_core.domain.slurm.rows import Record
+from jobmon_core.domain.slurm.rows import JobRow
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.store.home import Home
 from jobmon_core.system.lock import command_lock
@@ -23,7 +23,7 @@ class InterruptedScheduler(FakeScheduler):
 
     def __init__(self, lock: Path) -> None:
         super().__init__()
-        self.records = [(Record(JobRef(12), JobState.RUNNING, "RUNNING"),)]
+        self.records = [(JobRow(JobRef(12), JobState.RUNNING, "RUNNING"),)]
         self._lock = lock
 
     def script_of(self, job_id: int) -> str:  # noqa: ARG002 - it never returns one

@@ -18,15 +18,7 @@ from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.many.autostart.logind_rules import in_session, kills_at_logout
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.log_paths import PathContext, expand
-from jobmon_core.domain.slurm.rows import (
-    AccountingRow,
-    Disabled,
-    NotListed,
-    QueueRow,
-    RawAnswer,
-    Record,
-    Unreachable,
-)
+from jobmon_core.domain.slurm.rows import Disabled, JobRow, NotListed, Unreachable
 from jobmon_core.domain.slurm.sbatch_options import directive_words, script_directives
 from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.scheduler.records import from_answer
@@ -46,7 +38,7 @@ def _slurm(text: str, code: int = 0) -> SlurmScheduler:
     runner = FakeRunner()
     for program in ("squeue", "sacct", "scontrol"):
         runner.on(program, answers=[said(text, "", code)])
-    return SlurmScheduler(runner, clock=lambda: 1.0)
+    return SlurmScheduler(runner)
 
 
 def _ids(text: str) -> list[int]:
@@ -89,7 +81,7 @@ def squeue(data: bytes) -> None:
         assert text, "an empty answer means no jobs"
         assert 0 < len(answer.why) < _MAX_REASON
         return
-    assert answer == RawAnswer(text, 1.0)
+    assert answer == text
     lines = [line.split("|", QUEUE_COLUMNS - 1) for line in text.split("\n")]
     shown = 0
     for job_id in _ids(text):
@@ -111,7 +103,7 @@ def sacct(data: bytes) -> None:
     """Any output of sacct is an answer or an error, and each row occurs in it, oldest first."""
     text = data.decode("utf-8", "replace")
     answer = _slurm(text).ask_accounting([7])
-    assert isinstance(answer, RawAnswer | Disabled | Unreachable)
+    assert isinstance(answer, str | Disabled | Unreachable)
     assert not isinstance(answer, Unreachable) or len(answer.why) < _MAX_REASON
     for job_id in _ids(text):
         rows = _slurm("").read_accounting(text, job_id)
@@ -122,7 +114,7 @@ def sacct(data: bytes) -> None:
             assert {row.raw_state, row.name, row.workdir} == {each for each in _texts(row) if each in text}
 
 
-def _texts(row: AccountingRow | Record) -> set[str]:
+def _texts(row: JobRow) -> set[str]:
     return {row.raw_state, row.name, row.workdir}
 
 
@@ -214,4 +206,4 @@ def local(data: bytes) -> None:
     for job_id in (7, 12):
         for row in from_answer(text, [job_id]):
             assert row.as_queue_row().ref.job_id == job_id
-            assert isinstance(row.as_queue_row(), QueueRow)
+            assert isinstance(row.as_queue_row(), JobRow)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
-from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, Usage
+from jobmon_core.domain.slurm.rows import JobRow, Usage
 from jobmon_core.domain.slurm.states import SIGNAL_BASE, JobState, Phase
 from jobmon_core.scheduler.slurm.commands import ACCOUNTING_FIELDS, SEP
 from jobmon_core.scheduler.slurm.sacct import is_answer, read_accounting
@@ -64,7 +64,7 @@ def _limit(length_s: int | None) -> str:
 def queue_table(data: bytes) -> None:
     """Rows of squeue are read back, with any reasons and any lines between them."""
     draw = Choices(data)
-    rows: list[QueueRow] = []
+    rows: list[JobRow] = []
     lines: list[str] = []
     for _ in range(1 + draw.below(5)):
         row, line = _queue_row(draw)
@@ -77,11 +77,11 @@ def queue_table(data: bytes) -> None:
     assert read_queue(text, [70]) == ()
 
 
-def _queue_row(draw: Choices) -> tuple[QueueRow, str]:
+def _queue_row(draw: Choices) -> tuple[JobRow, str]:
     listed, state = _listed(draw), draw.pick(_STATES)
     raw_job_id, submit_s, start_s, end_s = (100 + draw.number(), _time(draw), _time(draw), _time(draw))
     limit_s, nodes, reason = draw.maybe(draw.number(3)), draw.word(), draw.line()
-    row = QueueRow(
+    row = JobRow(
         ref=listed.ref,
         state=state,
         raw_state=state.value,
@@ -113,14 +113,14 @@ def accounting_table(data: bytes) -> None:
         assert read_accounting(text, job_id) == tuple(expected)
 
 
-def _run(draw: Choices) -> tuple[AccountingRow, list[str]]:
+def _run(draw: Choices) -> tuple[JobRow, list[str]]:
     """Return a run, and the records of the run and of its batch step."""
     # a RESIZING record is joined with the next one of its job
     states = [state for state in _STATES if state is not JobState.RESIZING]
     listed, state, peak_bytes = _listed(draw), draw.pick(states), 1024 * draw.number(2)
     by = draw.number(2) if state is JobState.CANCELLED else None
     exit_code = draw.number()
-    row = AccountingRow(
+    row = JobRow(
         ref=listed.ref,
         state=state,
         raw_state=state.value if by is None else f"{state} by {by}",

@@ -9,7 +9,7 @@ from pathlib import Path
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S, Policy
-from jobmon_core.domain.slurm.rows import Disabled, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import Disabled, Unreachable
 from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer
 from jobmon_core.system.lock import try_lock
@@ -34,7 +34,7 @@ class Hanging(FakeScheduler):
 
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
-    ) -> RawAnswer | Disabled | Unreachable:
+    ) -> str | Disabled | Unreachable:
         self.clock.now_s += min(self.takes_s, within_s)
         if within_s < self.takes_s:
             self.asked["accounting"] += 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer
 from jobmon_core.system.lock import try_lock
@@ -180,7 +180,7 @@ class SlowScheduler(FakeScheduler):
         super().__init__()
         self._clock = clock
 
-    def ask_queue(self, user: str) -> RawAnswer | Unreachable:
+    def ask_queue(self, user: str) -> str | Unreachable:
         self._clock.now_s += 40.0
         return super().ask_queue(user)
 

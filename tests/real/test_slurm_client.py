@@ -13,15 +13,7 @@ from private_slurm import Cluster
 
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
-from jobmon_core.domain.slurm.rows import (
-    AccountingRow,
-    Disabled,
-    NotListed,
-    QueueRow,
-    RawAnswer,
-    Record,
-    Unreachable,
-)
+from jobmon_core.domain.slurm.rows import Disabled, JobRow, NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
@@ -52,22 +44,22 @@ class Session:
         assert submission.job is not None, self.out.read_text()
         return submission.job.ref.job_id
 
-    def rows(self, job_id: int) -> tuple[QueueRow, ...]:
+    def rows(self, job_id: int) -> tuple[JobRow, ...]:
         reply = self.slurm.ask_queue(str(os.getuid()))
-        assert isinstance(reply, RawAnswer), reply
-        return self.slurm.read_queue(reply.text, [job_id])
+        assert isinstance(reply, str), reply
+        return self.slurm.read_queue(reply, [job_id])
 
-    def records(self, job_id: int) -> tuple[Record, ...]:
+    def records(self, job_id: int) -> tuple[JobRow, ...]:
         answer = self.slurm.ask_record(job_id)
         assert isinstance(answer, tuple), answer
         return answer
 
-    def accounting(self, job_id: int) -> tuple[AccountingRow, ...]:
+    def accounting(self, job_id: int) -> tuple[JobRow, ...]:
         reply = self.slurm.ask_accounting([job_id])
-        assert isinstance(reply, RawAnswer), reply
-        return self.slurm.read_accounting(reply.text, job_id)
+        assert isinstance(reply, str), reply
+        return self.slurm.read_accounting(reply, job_id)
 
-    def becomes(self, job_id: int, *states: JobState) -> tuple[QueueRow, ...]:
+    def becomes(self, job_id: int, *states: JobState) -> tuple[JobRow, ...]:
         eventually(lambda: {row.state for row in self.rows(job_id)} == set(states))
         return self.rows(job_id)
 
@@ -97,7 +89,7 @@ def session(tmp_path: Path) -> Iterator[Session]:
     yield from open_session(tmp_path)
 
 
-def accounted(session: Session, job_id: int, state: JobState) -> AccountingRow:
+def accounted(session: Session, job_id: int, state: JobState) -> JobRow:
     eventually(lambda: {row.state for row in session.accounting(job_id)} == {state})
     return session.accounting(job_id)[-1]
 
@@ -120,8 +112,8 @@ def test_squeue_scontrol_and_sacct_agree_on_a_job_of_any_name(session: Session, 
 def test_the_queue_can_be_queried_by_user_name(session: Session) -> None:
     job_id = session.job("-H", "--wrap", "true")
     reply = session.slurm.ask_queue("root" if os.getuid() == 0 else os.environ["USER"])
-    assert isinstance(reply, RawAnswer)
-    assert session.slurm.read_queue(reply.text, [job_id])
+    assert isinstance(reply, str)
+    assert session.slurm.read_queue(reply, [job_id])
 
 
 def test_environment_variables_of_slurm_commands_do_not_change_answers(
@@ -149,7 +141,7 @@ def test_an_array_from_pending_to_its_last_task(session: Session) -> None:
     assert [*waiting.pending_indices] == [1, 2, 3]
     subprocess.run(["scontrol", "update", f"jobid={job_id}", "starttime=now"], check=True)  # noqa: S607
     # collected over several polls, as slurmctld may forget the first task before the last one ends
-    ended: set[QueueRow] = set()
+    ended: set[JobRow] = set()
     codes: dict[int | None, int | None] = {}
 
     def all_ended() -> bool:
@@ -248,9 +240,9 @@ def test_another_cluster_is_queried_by_its_name(session: Session, slurm: Cluster
     assert submission.job.cluster == slurm.name
     job_id = submission.job.ref.job_id
     reply, accounting = named.ask_queue(str(os.getuid())), named.ask_accounting([job_id])
-    assert isinstance(reply, RawAnswer)
-    assert isinstance(accounting, RawAnswer)
-    assert named.read_queue(reply.text, [job_id]) == session.rows(job_id)
+    assert isinstance(reply, str)
+    assert isinstance(accounting, str)
+    assert named.read_queue(reply, [job_id]) == session.rows(job_id)
     assert named.ask_record(job_id) == session.slurm.ask_record(job_id)
     unknown = SlurmScheduler(Runner(), "nowhere").ask_queue(str(os.getuid()))
     assert isinstance(unknown, Unreachable)

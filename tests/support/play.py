@@ -23,17 +23,17 @@ from jobmon_core.domain.messages.scheduler_outage import (
     with_recovery_message,
 )
 from jobmon_core.domain.slurm.job_ids import parse_listed
-from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, NotListed, QueueRow, Record, Unreachable
+from jobmon_core.domain.slurm.rows import Disabled, JobRow, NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 
 JOB = 12
 START_S = 1_000_000.0
 
 
-def row(listed: str, raw_state: str, reason: str = "", submit_s: int = 1_000_000) -> QueueRow:
+def row(listed: str, raw_state: str, reason: str = "", submit_s: int = 1_000_000) -> JobRow:
     """Return a row of squeue."""
     ref, pending = parse_listed(listed)
-    return QueueRow(
+    return JobRow(
         ref,
         JobState.from_slurm(raw_state),
         raw_state,
@@ -44,10 +44,10 @@ def row(listed: str, raw_state: str, reason: str = "", submit_s: int = 1_000_000
     )
 
 
-def record(listed: str, raw_state: str, exit_code: int = 0, signal: int = 0) -> Record:
+def record(listed: str, raw_state: str, exit_code: int = 0, signal: int = 0) -> JobRow:
     """Return a record of scontrol."""
     ref, pending = parse_listed(listed)
-    return Record(
+    return JobRow(
         ref,
         JobState.from_slurm(raw_state),
         raw_state,
@@ -59,11 +59,11 @@ def record(listed: str, raw_state: str, exit_code: int = 0, signal: int = 0) -> 
     )
 
 
-def sacct_row(listed: str, raw_state: str, exit_code: int = 0, submit_s: int = 1_000_000) -> AccountingRow:
+def sacct_row(listed: str, raw_state: str, exit_code: int = 0, submit_s: int = 1_000_000) -> JobRow:
     """Return a row of sacct."""
     ref, pending = parse_listed(listed)
     uid = int(raw_state.rpartition(" by ")[2]) if " by " in raw_state else None
-    return AccountingRow(
+    return JobRow(
         ref,
         JobState.from_slurm(raw_state),
         raw_state,
@@ -100,7 +100,7 @@ class Play:
         self.now_s += seconds
         return self._decide()
 
-    def queue(self, *rows: QueueRow, asked_ago_s: float = 0.0) -> Play:
+    def queue(self, *rows: JobRow, asked_ago_s: float = 0.0) -> Play:
         """Apply an answer of squeue, which another monitor may have asked for a while ago."""
         self.job = apply_queue(self.job, rows, self.now_s - asked_ago_s, self.policy, self.now_s)
         return self._decide()
@@ -115,7 +115,7 @@ class Play:
         self.job = mark_unreachable(self.job, "connect failure", self.now_s)
         return self._decide()
 
-    def record(self, *records: Record) -> Play:
+    def record(self, *records: JobRow) -> Play:
         """Apply an answer of scontrol; without records, it does not know the job."""
         self.job = apply_record(self.job, records or NotListed(), self.now_s)
         return self._decide()
@@ -125,7 +125,7 @@ class Play:
         self.job = apply_record(self.job, Unreachable("connect failure"), self.now_s)
         return self._decide()
 
-    def accounting(self, *rows: AccountingRow) -> Play:
+    def accounting(self, *rows: JobRow) -> Play:
         """Apply an answer of sacct."""
         self.job = apply_accounting(self.job, rows, self.policy, self.now_s)
         return self._decide()

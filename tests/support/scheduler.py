@@ -9,21 +9,13 @@ from typing import TypeVar
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
-from jobmon_core.domain.slurm.rows import (
-    AccountingRow,
-    Disabled,
-    NotListed,
-    QueueRow,
-    RawAnswer,
-    RecordAnswer,
-    Unreachable,
-)
+from jobmon_core.domain.slurm.rows import Disabled, JobRow, NotListed, RecordAnswer, Unreachable
 from jobmon_core.scheduler.base import Submission, Submitted
 
 T = TypeVar("T")
 
-QueueScript = tuple[QueueRow, ...] | Unreachable
-AccountingScript = tuple[AccountingRow, ...] | Disabled | Unreachable
+QueueScript = tuple[JobRow, ...] | Unreachable
+AccountingScript = tuple[JobRow, ...] | Disabled | Unreachable
 
 
 class FakeScheduler:
@@ -42,8 +34,8 @@ class FakeScheduler:
         self.asked: Counter[str] = Counter()
         self.asked_about: list[tuple[int, ...]] = []
         self.accounting_within_s: list[float] = []
-        self._queue_answers: dict[str, tuple[QueueRow, ...]] = {}
-        self._accounting_answers: dict[str, tuple[AccountingRow, ...]] = {}
+        self._queue_answers: dict[str, tuple[JobRow, ...]] = {}
+        self._accounting_answers: dict[str, tuple[JobRow, ...]] = {}
 
     def submit(
         self,
@@ -58,22 +50,22 @@ class FakeScheduler:
         on_job(job)
         return Submission(0, job)
 
-    def ask_queue(self, user: str) -> RawAnswer | Unreachable:
+    def ask_queue(self, user: str) -> str | Unreachable:
         self.asked["queue"] += 1
         answer = _next(self.queue)
         if isinstance(answer, Unreachable):
             return answer
         text = f"queue of {user}, number {self.asked['queue']}"
         self._queue_answers[text] = answer
-        return RawAnswer(text, 0.0)
+        return text
 
-    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[JobRow, ...]:
         self.read_for.append(frozenset(job_ids))
         return tuple(row for row in self._queue_answers[text] if row.ref.job_id in job_ids)
 
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
-    ) -> RawAnswer | Disabled | Unreachable:
+    ) -> str | Disabled | Unreachable:
         self.asked["accounting"] += 1
         self.accounting_within_s.append(within_s)
         self.asked_about.append(tuple(job_ids))
@@ -82,9 +74,9 @@ class FakeScheduler:
             return answer
         text = f"accounting, number {self.asked['accounting']}"
         self._accounting_answers[text] = answer
-        return RawAnswer(text, 0.0)
+        return text
 
-    def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
+    def read_accounting(self, text: str, job_id: int) -> tuple[JobRow, ...]:
         return tuple(row for row in self._accounting_answers[text] if row.ref.job_id == job_id)
 
     def ask_record(self, job_id: int) -> RecordAnswer:

@@ -53,7 +53,7 @@ class Jobs:
     def rows(self) -> dict[int, StatusRow]:
         answer = self.scheduler.ask_queue("")
         assert not isinstance(answer, Unreachable), answer
-        return {row.job_id: row for row in from_answer(answer.text, range(100))}
+        return {row.job_id: row for row in from_answer(answer, range(100))}
 
     def end_as(self, wanted: dict[int, tuple[str, int | None, int | None] | None]) -> None:
         """Wait until jobs have ended: their state, exit code and signal; None: gone, without an outcome."""

@@ -8,15 +8,7 @@ from pathlib import Path
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
-from jobmon_core.domain.slurm.rows import (
-    AccountingRow,
-    Disabled,
-    NotListed,
-    QueueRow,
-    RawAnswer,
-    Record,
-    RecordAnswer,
-)
+from jobmon_core.domain.slurm.rows import Disabled, JobRow, NotListed, RecordAnswer
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Backend, BackendResources, Submission, Submitted
 
@@ -44,14 +36,14 @@ class ToyScheduler:
     def set_state(self, job_id: int, state: JobState) -> None:
         (self._folder / str(job_id)).write_text(state, encoding="utf-8")
 
-    def ask_queue(self, user: str) -> RawAnswer:  # noqa: ARG002 - all jobs belong to one user
+    def ask_queue(self, user: str) -> str:  # noqa: ARG002 - all jobs belong to one user
         rows = (f"{file.name} {file.read_text(encoding='utf-8')}\n" for file in self._folder.iterdir())
-        return RawAnswer("".join(rows), self._now())
+        return "".join(rows)
 
-    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[JobRow, ...]:
         rows = (line.split() for line in text.splitlines())
         return tuple(
-            QueueRow(JobRef(int(job_id)), JobState(state), state)
+            JobRow(JobRef(int(job_id)), JobState(state), state)
             for job_id, state in rows
             if int(job_id) in job_ids
         )
@@ -59,7 +51,7 @@ class ToyScheduler:
     def ask_accounting(self, job_ids: Sequence[int], within_s: float = NO_HURRY_S) -> Disabled:  # noqa: ARG002 - it has no accounting
         return Disabled()
 
-    def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:  # noqa: ARG002 - as above
+    def read_accounting(self, text: str, job_id: int) -> tuple[JobRow, ...]:  # noqa: ARG002 - as above
         return ()
 
     def ask_record(self, job_id: int) -> RecordAnswer:
@@ -67,7 +59,7 @@ class ToyScheduler:
         if not file.exists():
             return NotListed()
         state = JobState(file.read_text(encoding="utf-8"))
-        return (Record(JobRef(job_id), state, state, exit_code=0),)
+        return (JobRow(JobRef(job_id), state, state, exit_code=0),)
 
     def ask_log_templates(self, job_id: int) -> LogPaths | None:  # noqa: ARG002 - its jobs write no logs
         return None

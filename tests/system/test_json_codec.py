@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jobmon_core.domain.job.tracking.model import EndInquiry, Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
-from jobmon_core.domain.slurm.rows import AccountingRow
+from jobmon_core.domain.slurm.rows import JobRow
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.system.json_codec import DecodeError, from_json, to_json
 from tests.support.records import anything
@@ -38,7 +38,7 @@ def test_a_written_record_is_read_back(job: WatchedJob) -> None:
 
 
 def test_pending_indices_can_be_stored() -> None:
-    row = AccountingRow(
+    row = JobRow(
         JobRef(12), JobState.CANCELLED, "CANCELLED", pending_indices=IndexSet.parse("1-9:2,12")
     )
     job = WatchedJob("a", 12, 0.0, tasks={"": Task("", inquiry=EndInquiry(0.0, 0.0, row=row))})

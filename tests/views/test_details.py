@@ -18,7 +18,7 @@ from jobmon_core.domain.logs.diagnosis.model import INCOMPLETE, Diagnosis, Line
 from jobmon_core.domain.node.triage.state import Thresholds
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
-from jobmon_core.domain.slurm.rows import Record, Usage
+from jobmon_core.domain.slurm.rows import JobRow, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.lifecycle.health import Health
 from tests.support.job_records import (
@@ -258,7 +258,7 @@ def test_an_outage_is_shown_with_its_error() -> None:
 
 
 def test_the_clock_of_a_job_that_waits_for_its_outcome_stands_still() -> None:
-    record = Record(JobRef(12), JobState.FAILED, "FAILED", start_s=int(NOW_S), end_s=int(NOW_S) + 5)
+    record = JobRow(JobRef(12), JobState.FAILED, "FAILED", start_s=int(NOW_S), end_s=int(NOW_S) + 5)
     seen = replace(RUNNING, start_s=int(NOW_S), limit_s=300, inquiry=EndInquiry(NOW_S, NOW_S, record=record))
     text = shown(job_of(seen))
     assert "state     FAILED\n" in text

@@ -18,7 +18,7 @@ from jobmon_core.domain.job.tracking.model import (
 )
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import AccountingRow
+from jobmon_core.domain.slurm.rows import JobRow
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.lifecycle.health import Health, JobStatus
 
@@ -147,7 +147,7 @@ def test_the_time_of_an_array_is_that_of_the_task_that_has_been_running_longest(
 
 
 def test_a_job_that_waits_for_its_outcome_has_the_state_and_the_times_of_its_end() -> None:
-    row = AccountingRow(JobRef(12), JobState.CANCELLED, "CANCELLED by 0", start_s=1000, end_s=1030)
+    row = JobRow(JobRef(12), JobState.CANCELLED, "CANCELLED by 0", start_s=1000, end_s=1030)
     seen = replace(task(""), start_s=1000, limit_s=60, inquiry=EndInquiry(1040.0, 1040.0, row=row))
     gone = replace(seen, inquiry=EndInquiry(1040.0, 1040.0))
     assert (model.state(job(seen)), model.elapsed(job(seen), 1100.0)) == ("CANCELLED", "30s/1m")

@@ -13,7 +13,7 @@ from jobmon_core.domain.job.efficiency.model import Efficiency, efficiency_of_en
 from jobmon_core.domain.job.report.usage import measured_use
 from jobmon_core.domain.job.tracking.apply_accounting import is_row_of
 from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
-from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, Unreachable
+from jobmon_core.domain.slurm.rows import Disabled, JobRow, Unreachable
 from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.lifecycle.health import find_watched
 from jobmon_core.store.jobs import Unreadable
@@ -28,7 +28,7 @@ _MAX_JOBS_PER_QUERY = 500  # the ids are part of a command line
 _DISABLED = "this cluster has no accounting: only what jobmon noted when watched jobs ended is known"
 _UNREACHABLE = "accounting did not answer: only what jobmon noted when watched jobs ended is known"
 
-Rows = dict[tuple[str, str], dict["JobRef", AccountingRow]]  # by `Target.id`; the last run of each part
+Rows = dict[tuple[str, str], dict["JobRef", JobRow]]  # by `Target.id`; the last run of each part
 
 _MAX_LAG_S = 120.0  # an end that is younger may be missing in accounting
 _MAX_WAIT_S = 30.0  # for such an end
@@ -90,7 +90,7 @@ def _is_new(ctx: Context, ended_s: int | None) -> bool:
     return ctx.clock.now() - (ended_s or 0) < _MAX_LAG_S
 
 
-def _ended(rows: Mapping[JobRef, AccountingRow]) -> set[str]:
+def _ended(rows: Mapping[JobRef, JobRow]) -> set[str]:
     """Return the keys of the parts whose end accounting has."""
     return {ref.key for ref, row in rows.items() if row.state.phase is Phase.ENDED}
 
@@ -145,7 +145,7 @@ def ask_accounting(ctx: Context, targets: Iterable[EfficiencyTarget]) -> tuple[R
     return rows, problems
 
 
-def _query(ctx: Context, cluster: str, job_ids: Sequence[int]) -> dict[int, tuple[AccountingRow, ...]] | str:
+def _query(ctx: Context, cluster: str, job_ids: Sequence[int]) -> dict[int, tuple[JobRow, ...]] | str:
     """Return the rows of each job, or why there are none."""
     scheduler = ctx.scheduler(DEFAULT_BACKEND, cluster)
     answer = scheduler.ask_accounting(job_ids)
@@ -153,10 +153,10 @@ def _query(ctx: Context, cluster: str, job_ids: Sequence[int]) -> dict[int, tupl
         return _DISABLED
     if isinstance(answer, Unreachable):
         return f"{_UNREACHABLE} ({answer.why})"
-    return {job_id: scheduler.read_accounting(answer.text, job_id) for job_id in job_ids}
+    return {job_id: scheduler.read_accounting(answer, job_id) for job_id in job_ids}
 
 
-def _last_runs(target: EfficiencyTarget, rows: Iterable[AccountingRow]) -> dict[JobRef, AccountingRow]:
+def _last_runs(target: EfficiencyTarget, rows: Iterable[JobRow]) -> dict[JobRef, JobRow]:
     """Return the last run of each part of the target; ``rows`` are oldest first."""
     return {
         row.ref: row

@@ -15,7 +15,7 @@ from jobmon_core.domain.job.tracking.apply_queue import apply_queue
 from jobmon_core.domain.job.tracking.apply_record import apply_record
 from jobmon_core.domain.job.tracking.conclude import conclude
 from jobmon_core.domain.job.tracking.policy import Policy
-from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.backends import display_name
 from jobmon_core.system.users import user_name
@@ -66,12 +66,12 @@ def look_up(job: WatchedJob, scheduler: Scheduler, now_s: float) -> WatchedJob:
 
 def _queue(scheduler: Scheduler, user: str, job_id: int) -> QueueAnswer:
     answer = scheduler.ask_queue(user)
-    return scheduler.read_queue(answer.text, [job_id]) if isinstance(answer, RawAnswer) else answer
+    return scheduler.read_queue(answer, [job_id]) if isinstance(answer, str) else answer
 
 
 def _accounting(scheduler: Scheduler, job_id: int) -> AccountingAnswer:
     answer = scheduler.ask_accounting([job_id])
-    return scheduler.read_accounting(answer.text, job_id) if isinstance(answer, RawAnswer) else answer
+    return scheduler.read_accounting(answer, job_id) if isinstance(answer, str) else answer
 
 
 def _lookup_error(job: WatchedJob, errors: list[str]) -> JobmonError:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.restart.model import Lineage
     from jobmon_core.domain.job.tracking.model import End, EndInquiry, Task, WatchedJob
-    from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, Record
+    from jobmon_core.domain.slurm.rows import JobRow
 
 # The answer to a query comes some seconds after it is due.
 _ANSWER_S = 10.0
@@ -38,7 +38,7 @@ class _Answer(NamedTuple):
     """An answer of the queue."""
 
     asked_s: float = 0.0  # Unix seconds; 0 if there was none
-    rows: Mapping[int, Sequence[QueueRow]] = MappingProxyType({})  # by job id
+    rows: Mapping[int, Sequence[JobRow]] = MappingProxyType({})  # by job id
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class _LatestAnswers:
 
     def _read(self, backend: str, cluster: str, user: str, host: str) -> _Answer:
         stored = self._ctx.shared_answer("queue", backend, cluster, user, host=host).read()
-        rows: dict[int, list[QueueRow]] = {}
+        rows: dict[int, list[JobRow]] = {}
         if stored.problem or not stored.asked_s:
             return _Answer()
         for row in self._ctx.scheduler(backend).read_queue(stored.text, self._job_ids):
@@ -216,7 +216,7 @@ def ending_of(task: Task) -> Ending | None:
     return Ending(state, started_s, ended_s)
 
 
-def _final_row(inquiry: EndInquiry) -> AccountingRow | Record | None:
+def _final_row(inquiry: EndInquiry) -> JobRow | None:
     rows = (inquiry.row, inquiry.record)
     return next((row for row in rows if row and not row.state.is_alive), None)
 

@@ -12,7 +12,7 @@ from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.job_ids import JobRef, compact
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
-from jobmon_core.domain.slurm.rows import RawAnswer
+
 from jobmon_core.scheduler.process.backend import PROCESS
 from jobmon_core.scheduler.process.client import ProcessGroup, ProcessScheduler, WatchedProcess
 from jobmon_core.scheduler.process.find import find_process, find_processes, find_started_by
@@ -138,9 +138,9 @@ def watch_processes(
             unprovable_why=_UNPROVABLE,
             settings=with_log_sizes(settings, paths),
         )
-        answer = scheduler.ask_queue(job.user)
-        if isinstance(answer, RawAnswer):
-            job = apply_queue(job, scheduler.read_queue(answer.text, [ref.job_id]), answer.asked_s, Policy())
+        asked_s, answer = ctx.clock.now(), scheduler.ask_queue(job.user)
+        if isinstance(answer, str):
+            job = apply_queue(job, scheduler.read_queue(answer, [ref.job_id]), asked_s, Policy())
         ctx.store.save(job)
         starter.watch(job.id)
     return job

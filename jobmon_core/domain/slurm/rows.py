@@ -34,67 +34,6 @@ class Disabled:
     """This cluster has no accounting."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawAnswer:
-    """The output of one query before parsing; many monitors share it."""
-
-    text: str
-    asked_s: float  # when the query was sent: later events may be missing from the answer
-
-
-@dataclass(frozen=True, slots=True)
-class QueueRow:
-    """One row of the queue (``squeue``), and what all kinds of rows have in common."""
-
-    JSON_KEYS: ClassVar[dict[str, str]] = {
-        "raw_state": "word",
-        "raw_job_id": "own_id",
-        "pending_indices": "waiting",
-    }
-
-    ref: JobRef
-    state: JobState
-    raw_state: str
-    _: KW_ONLY
-    pending_indices: IndexSet | None = None  # those that the row stands for, e.g. of 12_[3-9] or 12_[3]
-    raw_job_id: int | None = None
-    reason: str = ""
-    submit_s: int | None = None
-    start_s: int | None = None
-    end_s: int | None = None
-    limit_s: int | None = None  # also None if there is no limit
-    nodes: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DetailedRow(QueueRow):
-    """What slurmctld's record and accounting have in common."""
-
-    name: str = ""
-    user: str = ""
-    partition: str = ""
-    workdir: str = ""
-    stdout: str = ""
-    stderr: str = ""
-    exit_code: int | None = None
-    signal: int | None = None
-    has_script: bool | None = None
-    eligible_s: int | None = None  # since when it could start: not held, its dependency and begin time met
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record(DetailedRow):
-    """What slurmctld remembers of one job (``scontrol show job``): true exit codes and log paths."""
-
-    uid: int | None = None
-    restarts: int | None = None
-    batch_host: str = ""
-    paths_expanded: bool = False  # whether stdout and stderr name the files, with nothing left to expand
-    command: str = ""
-    dependency: str = ""
-    requested_bytes: int | None = None
-
-
 class GpuSource(StrEnum):
     """Where figures of GPUs come from."""
 
@@ -134,14 +73,56 @@ class Usage:
     gpu: GpuUsage | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountingRow(DetailedRow):
-    """One run of a job in accounting (``sacct -D``), its steps included.
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """What a scheduler says of a job, or of those tasks of an array that have not started.
 
-    Before 25.11 sacct subtracts 128 from an exit code of 128 or more, so the true one may be
-    ``exit_code + 128``; sacct prints log paths since 24.05.
+    All rows have the fields down to ``nodes``, those of the queue (``squeue``) no others. Exit codes and log
+    paths are true in slurmctld's record (``scontrol show job``); accounting (``sacct -D``) has a row for each
+    run, its steps included, prints log paths since 24.05, and before 25.11 subtracts 128 from an exit code
+    of 128 or more.
     """
 
+    JSON_KEYS: ClassVar[dict[str, str]] = {
+        "raw_state": "word",
+        "raw_job_id": "own_id",
+        "pending_indices": "waiting",
+    }
+
+    ref: JobRef
+    state: JobState
+    raw_state: str
+    _: KW_ONLY
+    pending_indices: IndexSet | None = None  # those that the row stands for, e.g. of 12_[3-9] or 12_[3]
+    raw_job_id: int | None = None
+    reason: str = ""
+    submit_s: int | None = None
+    start_s: int | None = None
+    end_s: int | None = None
+    limit_s: int | None = None  # also None if there is no limit
+    nodes: str = ""
+
+    name: str = ""
+    user: str = ""
+    partition: str = ""
+    workdir: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    eligible_s: int | None = None  # since when it could start: not held, its dependency and begin time met
+
+    # only of a record
+    has_script: bool | None = None
+    uid: int | None = None
+    restarts: int | None = None
+    batch_host: str = ""
+    paths_expanded: bool = False  # whether stdout and stderr name the files, with nothing left to expand
+    command: str = ""
+    dependency: str = ""
+    requested_bytes: int | None = None
+
+    # only of accounting
     exit_code_exact: bool = False
     cancelled_by: int | None = None
     derived_exit_code: int | None = None
@@ -150,9 +131,9 @@ class AccountingRow(DetailedRow):
     usage: Usage = Usage()
 
 
-QueueAnswer = tuple[QueueRow, ...] | Unreachable
-RecordAnswer = tuple[Record, ...] | NotListed | Unreachable
-AccountingAnswer = tuple[AccountingRow, ...] | Disabled | Unreachable
+QueueAnswer = tuple[JobRow, ...] | Unreachable
+RecordAnswer = tuple[JobRow, ...] | NotListed | Unreachable
+AccountingAnswer = tuple[JobRow, ...] | Disabled | Unreachable
 
 
 _NAME = re.compile(r"(?:[^,\[\]]|\[[^\]]*\])+")

@@ -12,7 +12,7 @@ from jobmon_core.domain.errors import SchedulerRejected, StateUnreadable, Storag
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, compact
 from jobmon_core.domain.slurm.log_paths import LogPaths
-from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.local.job_dir import JobDir, all_job_dirs
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
+    from jobmon_core.domain.slurm.rows import JobRow, RecordAnswer
     from jobmon_core.scheduler.local.job_dir import JobSpec, TaskRecord
     from jobmon_core.scheduler.local.submit import LocalRequest
 
@@ -92,7 +92,7 @@ class LocalScheduler:
             on_job(job)
         return Submission(0, job)
 
-    def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all jobs of a home are one user's
+    def ask_queue(self, user: str) -> str | Unreachable:  # noqa: ARG002 - all jobs of a home are one user's
         """See `Scheduler`."""
         return _answer(self._queued())
 
@@ -103,7 +103,7 @@ class LocalScheduler:
             if ended_s is None or time.time() - ended_s < _MIN_JOB_AGE_S:
                 yield from job_status_rows(folder, observer)
 
-    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[JobRow, ...]:
         """See `Scheduler`."""
         return tuple(row.as_queue_row() for row in from_answer(text, job_ids))
 
@@ -111,11 +111,11 @@ class LocalScheduler:
         self,
         job_ids: Sequence[int],
         within_s: float = NO_HURRY_S,  # noqa: ARG002 - files are read at once
-    ) -> RawAnswer | Unreachable:
+    ) -> str | Unreachable:
         """See `Scheduler`."""
         return _answer(row for job_id in job_ids for row in self._rows_of(job_id))
 
-    def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
+    def read_accounting(self, text: str, job_id: int) -> tuple[JobRow, ...]:
         """See `Scheduler`."""
         return tuple(row.as_accounting_row(CLUSTER) for row in from_answer(text, (job_id,)))
 
@@ -124,7 +124,7 @@ class LocalScheduler:
         answer = self.ask_accounting([job_id])
         if isinstance(answer, Unreachable):
             return answer
-        return tuple(row.as_record() for row in from_answer(answer.text, [job_id])) or NotListed()
+        return tuple(row.as_record() for row in from_answer(answer, [job_id])) or NotListed()
 
     def _rows_of(self, job_id: int) -> list[StatusRow]:
         folder = JobDir(self._folder / str(job_id))
@@ -164,10 +164,9 @@ class LocalScheduler:
         return CLUSTER
 
 
-def _answer(rows: Iterable[StatusRow]) -> RawAnswer | Unreachable:
-    asked_s = time.time()
+def _answer(rows: Iterable[StatusRow]) -> str | Unreachable:
     try:
-        return RawAnswer(to_answer(rows), asked_s)
+        return to_answer(rows)
     except OSError as error:
         return Unreachable(f"the records of the local jobs cannot be read: {error}")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StateUnreadable
-from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.numbered_files import read_record, write_record
 from jobmon_core.scheduler.records import StatusRow, WithoutAccounting, to_answer
@@ -53,11 +53,10 @@ class ProcessScheduler(WithoutAccounting):
         processes = (each for group in self.groups() if group.job_id == job_id for each in group.processes)
         return [each.id.pid for each in processes if each.id.status(observer) is ProcessStatus.RUNNING]
 
-    def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all records are one user's
+    def ask_queue(self, user: str) -> str | Unreachable:  # noqa: ARG002 - all records are one user's
         """See `Scheduler`."""
-        asked_s = time.time()
         try:
-            return RawAnswer(to_answer(self._rows()), asked_s)
+            return to_answer(self._rows())
         except OSError as error:
             return Unreachable(f"the records of the watched processes cannot be read: {error}")
 

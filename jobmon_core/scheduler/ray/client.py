@@ -12,7 +12,7 @@ from jobmon_core.domain.backends import url_of
 from jobmon_core.domain.errors import SchedulerRejected, SchedulerUnavailable, StorageFailed, UnknownJob
 from jobmon_core.domain.job.restart.model import ProcessesLeft
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.scheduler.base import RemoteJob
 from jobmon_core.scheduler.ray.ray_job import RayFailed
 from jobmon_core.scheduler.ray.records import (
@@ -97,10 +97,9 @@ class RayScheduler(WithoutAccounting):
     def _root(self) -> Path:
         return self._resources.folder()
 
-    def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - Ray knows no users
+    def ask_queue(self, user: str) -> str | Unreachable:  # noqa: ARG002 - Ray knows no users
         """See `Scheduler`; it copies the logs, too."""
-        asked_s, root = time.time(), self._root
-        is_known = self._resources.is_known
+        root, is_known = self._root, self._resources.is_known
 
         def work() -> Reply:
             from jobmon_core.scheduler.ray.poll import poll
@@ -113,7 +112,7 @@ class RayScheduler(WithoutAccounting):
             return Unreachable(f"the query of the Ray cluster {self._service} failed: {error}")
         if reply.problem:
             return Unreachable(reply.problem)
-        return RawAnswer(reply.text, asked_s)
+        return reply.text
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Return what the latest look showed of a job; see `Scheduler`."""

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.log_paths import LogPaths, templates_from_record
-from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import Disabled, NotListed, Unreachable
 from jobmon_core.scheduler.slurm import commands, scontrol, squeue, values
 from jobmon_core.system.runner import Ran, Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
-    from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
+    from jobmon_core.domain.slurm.rows import JobRow, RecordAnswer
     from jobmon_core.scheduler.slurm.session_search import Sessions
     from jobmon_core.scheduler.slurm.values import Version
     from jobmon_core.system.runner import Result
@@ -46,28 +45,25 @@ class SlurmScheduler:
         cluster: str = "",
         *,
         timeout_s: float = TIMEOUT_S,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         """Set up without any query."""
         self._runner = runner
         self._cluster = cluster
         self._timeout_s = timeout_s
-        self._clock = clock
         self._version: Version | None = None
         self._fields: tuple[str, ...] | None = None  # that this sacct supports, if it lacks some of the usual
 
-    def ask_queue(self, user: str) -> RawAnswer | Unreachable:
+    def ask_queue(self, user: str) -> str | Unreachable:
         """See `Scheduler`."""
-        asked_s = self._clock()
         answer = self._ask(commands.queue(user, self._cluster))
         if isinstance(answer, Unreachable):
             return answer
         defect = squeue.defect_of(answer.stdout)
         if defect:
             return Unreachable(f"squeue: {defect}")
-        return RawAnswer(answer.stdout, asked_s)
+        return answer.stdout
 
-    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[JobRow, ...]:
         """See `Scheduler`."""
         return squeue.read_queue(text, job_ids)
 
@@ -103,13 +99,12 @@ class SlurmScheduler:
 
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
-    ) -> RawAnswer | Disabled | Unreachable:
+    ) -> str | Disabled | Unreachable:
         """See `Scheduler`."""
         from jobmon_core.scheduler.slurm import sacct
 
-        asked_s = self._clock()
         if not job_ids:
-            return RawAnswer("", asked_s)  # without ids sacct would list all of today's jobs
+            return ""  # without ids sacct would list all of today's jobs
         fields = self._fields or commands.accounting_fields_of(self._sacct_version())
         answer = self._run(commands.accounting(job_ids, fields, self._cluster), within_s)
         if isinstance(answer, Ran) and _UNKNOWN_FIELD in answer.stderr:
@@ -122,7 +117,7 @@ class SlurmScheduler:
             return ran
         if not sacct.is_answer(ran.stdout):
             return Unreachable(f"sacct: unintelligible output: {ran.stdout[:80]!r:.120}")
-        return RawAnswer(ran.stdout, asked_s)
+        return ran.stdout
 
     def sessions(self) -> Sessions:
         """Query all jobs of this user, each with the login session that it was submitted from."""
@@ -147,7 +142,7 @@ class SlurmScheduler:
             self._version = values.version(answer.stdout) or commands.OLDEST_VERSION
         return self._version
 
-    def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
+    def read_accounting(self, text: str, job_id: int) -> tuple[JobRow, ...]:
         """See `Scheduler`."""
         from jobmon_core.scheduler.slurm import sacct
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.job.efficiency.jobstats import gpu_usage_of_comment
 from jobmon_core.domain.logs.diagnosis.model import StepUsage
-from jobmon_core.domain.slurm.rows import AccountingRow, GpuSource, GpuUsage, Usage
+from jobmon_core.domain.slurm.rows import GpuSource, GpuUsage, JobRow, Usage
 from jobmon_core.domain.slurm.states import SIGNAL_BASE, JobState
 from jobmon_core.scheduler.slurm import values
 from jobmon_core.scheduler.slurm.commands import AGENT_STEP, SEP
@@ -45,7 +45,7 @@ def is_answer(text: str) -> bool:
     return text.startswith(f"JobID{SEP}") and text.endswith("\n")
 
 
-def read_accounting(text: str, job_id: int) -> tuple[AccountingRow, ...]:
+def read_accounting(text: str, job_id: int) -> tuple[JobRow, ...]:
     """Parse the rows of one job, its array tasks and components, oldest run first."""
     header, _, body = text.partition("\n")
     names = header.split(SEP)
@@ -109,7 +109,7 @@ def _continue(run: _Run, earlier: _Run) -> None:
     run.steps[:0], run.agent_steps[:0] = earlier.steps, earlier.agent_steps
 
 
-def _row(run: _Run) -> AccountingRow | None:
+def _row(run: _Run) -> JobRow | None:
     main = run.main
     job = values.listed_id(main.get("JobID", ""))
     raw_state = main.get("State", "")
@@ -118,7 +118,7 @@ def _row(run: _Run) -> AccountingRow | None:
     ref, pending = job
     by = _UID.search(raw_state)
     exit_code, signal = values.exit_pair(main.get("ExitCode", ""))
-    return AccountingRow(
+    return JobRow(
         ref=ref,
         state=JobState.from_slurm(raw_state),
         raw_state=raw_state,

@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
-from jobmon_core.domain.slurm.rows import Record
+from jobmon_core.domain.slurm.rows import JobRow
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm import values
 from jobmon_core.scheduler.slurm.squeue import estimates_removed
@@ -38,7 +38,7 @@ _END = "\n\n"
 _NONE = ("(null)", "N/A")
 
 
-def read_records(text: str) -> tuple[Record, ...]:
+def read_records(text: str) -> tuple[JobRow, ...]:
     """Parse all records."""
     starts = [*_START.finditer(text)]
     # an empty line precedes all but the first; a match elsewhere is a text of the user
@@ -47,7 +47,7 @@ def read_records(text: str) -> tuple[Record, ...]:
     return tuple(record for record in records if record is not None)
 
 
-def defect_of(text: str, records: tuple[Record, ...]) -> str:
+def defect_of(text: str, records: tuple[JobRow, ...]) -> str:
     """Return why this is not a complete output of scontrol; empty if it is one.
 
     The missing fields of a truncated record would be read as "not set".
@@ -64,7 +64,7 @@ def _split(text: str, matches: Sequence[re.Match[str]]) -> Iterator[tuple[re.Mat
         yield match, text[match.end() : following.start() if following else None]
 
 
-def _record(start: re.Match[str], body: str) -> Record | None:
+def _record(start: re.Match[str], body: str) -> JobRow | None:
     user = _USER.search(body)
     if user is None:
         return None
@@ -76,7 +76,7 @@ def _record(start: re.Match[str], body: str) -> Record | None:
     state = JobState.from_slurm(raw_state)
     exit_code, signal = values.exit_pair(fields.get("ExitCode", ""))
     start_s, end_s = estimates_removed(state, _time(fields, "StartTime"), _time(fields, "EndTime"))
-    return Record(
+    return JobRow(
         ref=ref,
         state=state,
         raw_state=raw_state,

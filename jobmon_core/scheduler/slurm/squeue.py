@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.slurm.rows import QueueRow
+from jobmon_core.domain.slurm.rows import JobRow
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.scheduler.slurm import commands, values
 
@@ -17,7 +17,7 @@ _STARTED = frozenset(Phase) - {Phase.WAITING}  # in other states squeue prints a
 _ENDED = frozenset({Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED})
 
 
-def read_queue(text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+def read_queue(text: str, job_ids: Collection[int]) -> tuple[JobRow, ...]:
     """Parse the rows of these jobs, their array tasks and components, in one pass."""
     wanted = {str(job_id) for job_id in job_ids}
     lines = (match[0] for match in _LINE.finditer(text) if match[1] in wanted)
@@ -41,7 +41,7 @@ def estimates_removed(
     return (start_s if state.phase in _STARTED else None), (end_s if state.phase in _ENDED else None)
 
 
-def _row(line: str) -> Iterator[QueueRow]:
+def _row(line: str) -> Iterator[JobRow]:
     columns = line.split("|", commands.QUEUE_COLUMNS - 1)
     if len(columns) != commands.QUEUE_COLUMNS:
         return
@@ -52,7 +52,7 @@ def _row(line: str) -> Iterator[QueueRow]:
     ref, pending = job
     state = JobState.from_slurm(raw_state)
     start_s, end_s = estimates_removed(state, values.unix_time(start), values.unix_time(end))
-    yield QueueRow(
+    yield JobRow(
         ref=ref,
         state=state,
         raw_state=raw_state,

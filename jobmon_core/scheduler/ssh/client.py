@@ -20,7 +20,7 @@ from jobmon_core.domain.node.hosts.judge import (
 from jobmon_core.domain.node.hosts.model import HostJob, HostLook, JobEnd
 from jobmon_core.domain.node.hosts.settings import find_host
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.scheduler.records import StatusRow, WithoutAccounting, from_answer, to_answer
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import read_answer
@@ -58,18 +58,17 @@ class SshScheduler(WithoutAccounting):
         self._host = host
         self._runner = runner or Runner(max_bytes=MAX_ANSWER_BYTES)
 
-    def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all jobs of a home are one user's
+    def ask_queue(self, user: str) -> str | Unreachable:  # noqa: ARG002 - all jobs of a home are one user's
         """See `Scheduler`; one round-trip for all jobs."""
-        asked_s = time.time()
         try:
             records = HostRecords(self._resources.folder())
-            text = to_answer(self._rows(records, *self._jobs(records, asked_s)))
+            text = to_answer(self._rows(records, *self._jobs(records, time.time())))
             records.save_rows(self._host, text)
         except SchedulerUnavailable as error:
             return Unreachable(str(error))
         except (OSError, JobmonError) as error:
             return Unreachable(f"the records of the jobs on {self._host} cannot be used: {error}")
-        return RawAnswer(text, asked_s)
+        return text
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Return what the latest look showed of a job; this makes no round-trip."""

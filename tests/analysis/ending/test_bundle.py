@@ -22,7 +22,7 @@ from jobmon_core.domain.logs.progress.model import Progress, WorkerProgress
 from jobmon_core.domain.node.telemetry.model import AgentReport
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
-from jobmon_core.domain.slurm.rows import GpuSource, GpuUsage, Record, Usage
+from jobmon_core.domain.slurm.rows import GpuSource, GpuUsage, JobRow, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.store.home import Home
 from jobmon_core.store.remove_job import remove_job_files
@@ -68,7 +68,7 @@ def failed_job(tmp_path: Path) -> WatchedJob:
     stdout, stderr = tmp_path / "train.out", tmp_path / "train.err"
     stdout.write_text("".join(f"step {number}\n" for number in range(1, 101)), encoding="ascii")
     stderr.write_text(f"using token {TOKEN}\nKeyError: 'lr'\n", encoding="ascii")
-    record = Record(JobRef(12), JobState.FAILED, "FAILED", workdir="/scratch/me", exit_code=1)
+    record = JobRow(JobRef(12), JobState.FAILED, "FAILED", workdir="/scratch/me", exit_code=1)
     task = Task(
         "",
         end=FAILURE,

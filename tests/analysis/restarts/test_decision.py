@@ -30,7 +30,7 @@ from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED
 from jobmon_core.domain.logs.progress.model import Progress
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
-from jobmon_core.domain.slurm.rows import Record, Usage
+from jobmon_core.domain.slurm.rows import JobRow, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from tests.support.checkpoint_layouts import hf_trainer, saved_at
 
@@ -235,7 +235,7 @@ def test_a_stall_that_jobmon_ended_on_the_order_of_the_user_is_noted_before() ->
     assert not facts(FAILED).stall_cancelled
 
 
-RUNNING = Record(JobRef(8123), JobState.COMPLETING, "COMPLETING")
+RUNNING = JobRow(JobRef(8123), JobState.COMPLETING, "COMPLETING")
 
 
 @pytest.mark.parametrize(

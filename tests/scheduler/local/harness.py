@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobmon_core.domain.slurm.rows import AccountingRow, NotListed, QueueRow, RawAnswer, Record
+from jobmon_core.domain.slurm.rows import JobRow, NotListed
 from jobmon_core.scheduler.base import Submission
 from jobmon_core.scheduler.local.client import LocalScheduler
 from jobmon_core.scheduler.local.job_dir import JobDir
@@ -60,17 +60,17 @@ class LocalHarness:
     def has_ended(self, job_id: int) -> bool:
         return self.folder(job_id).ended_s() is not None
 
-    def records(self, job_id: int) -> tuple[Record, ...]:
+    def records(self, job_id: int) -> tuple[JobRow, ...]:
         answer = self.scheduler.ask_record(job_id)
         assert isinstance(answer, tuple)
         return answer
 
-    def ends(self, job_id: int) -> tuple[Record, ...]:
+    def ends(self, job_id: int) -> tuple[JobRow, ...]:
         """Wait for the end of a job and return the records of its tasks."""
         eventually(lambda: self.has_ended(job_id))
         return self.records(job_id)
 
-    def finish(self, *arguments: str) -> Record:
+    def finish(self, *arguments: str) -> JobRow:
         """Run a job that is no array to its end."""
         (record,) = self.ends(self.start(*arguments))
         return record
@@ -78,15 +78,15 @@ class LocalHarness:
     def is_unknown(self, job_id: int) -> bool:
         return isinstance(self.scheduler.ask_record(job_id), NotListed)
 
-    def queue(self, job_id: int) -> tuple[QueueRow, ...]:
+    def queue(self, job_id: int) -> tuple[JobRow, ...]:
         reply = self.scheduler.ask_queue("anybody")
-        assert isinstance(reply, RawAnswer)
-        return self.scheduler.read_queue(reply.text, [job_id])
+        assert isinstance(reply, str)
+        return self.scheduler.read_queue(reply, [job_id])
 
-    def accounting(self, job_id: int) -> tuple[AccountingRow, ...]:
+    def accounting(self, job_id: int) -> tuple[JobRow, ...]:
         reply = self.scheduler.ask_accounting([job_id])
-        assert isinstance(reply, RawAnswer)
-        return self.scheduler.read_accounting(reply.text, job_id)
+        assert isinstance(reply, str)
+        return self.scheduler.read_accounting(reply, job_id)
 
     def says(self, name: str, text: str) -> bool:
         """Whether a file in the work folder holds this text by now."""

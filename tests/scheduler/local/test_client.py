@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from jobmon_core.domain.slurm.log_paths import LogPaths, PathContext, expand
-from jobmon_core.domain.slurm.rows import RawAnswer
+
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.local import client
 from tests.scheduler.local.harness import LocalHarness
@@ -41,9 +41,9 @@ def test_an_answer_about_several_jobs_is_parsed_per_job(local: LocalHarness) -> 
 
     reply = local.scheduler.ask_accounting([*ids, 99])
 
-    assert isinstance(reply, RawAnswer)
-    assert [local.scheduler.read_accounting(reply.text, job_id)[0].exit_code for job_id in ids] == [1, 2]
-    assert local.scheduler.read_accounting(reply.text, 99) == ()
+    assert isinstance(reply, str)
+    assert [local.scheduler.read_accounting(reply, job_id)[0].exit_code for job_id in ids] == [1, 2]
+    assert local.scheduler.read_accounting(reply, 99) == ()
 
 
 def test_the_log_patterns_expand_to_the_files_that_were_written(local: LocalHarness) -> None:

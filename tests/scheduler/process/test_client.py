@@ -16,7 +16,7 @@ from jobmon_core.domain.job.tracking.conclude import conclude
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import Disabled, NotListed, QueueRow, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import Disabled, JobRow, NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.process.client import ProcessGroup, ProcessScheduler, WatchedProcess
 from jobmon_core.scheduler.process.find import find_process
@@ -42,10 +42,10 @@ def found(pid: int) -> WatchedProcess:
     return process
 
 
-def queue(scheduler: ProcessScheduler, *job_ids: int) -> tuple[QueueRow, ...]:
+def queue(scheduler: ProcessScheduler, *job_ids: int) -> tuple[JobRow, ...]:
     answer = scheduler.ask_queue("me")
-    assert isinstance(answer, RawAnswer)
-    return scheduler.read_queue(answer.text, job_ids)
+    assert isinstance(answer, str)
+    return scheduler.read_queue(answer, job_ids)
 
 
 def test_a_process_is_listed_until_it_ends(

@@ -11,16 +11,16 @@ import pytest
 from jobmon_core.domain.backends import url_of
 from jobmon_core.domain.errors import SchedulerRejected, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.node.health.model import ClusterResources
-from jobmon_core.domain.slurm.rows import NotListed, QueueRow, RawAnswer, Record, Unreachable
+from jobmon_core.domain.slurm.rows import JobRow, NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.ray.client import RayRemoteJobs, RayScheduler, cluster_resources, find_service
 from tests.support.fake_ray import NODE, FakeRay, ray_job, ray_node, ray_resources
 
 
-def look(scheduler: RayScheduler, *job_ids: int) -> tuple[QueueRow, ...]:
+def look(scheduler: RayScheduler, *job_ids: int) -> tuple[JobRow, ...]:
     answer = scheduler.ask_queue("me")
-    assert isinstance(answer, RawAnswer), answer
-    return scheduler.read_queue(answer.text, job_ids or (1,))
+    assert isinstance(answer, str), answer
+    return scheduler.read_queue(answer, job_ids or (1,))
 
 
 def problem(scheduler: RayScheduler) -> str:
@@ -72,7 +72,7 @@ def test_a_job_is_followed_from_its_start_to_its_exit_code(
     assert (row.state, row.raw_state, row.end_s) == (JobState.FAILED, "FAILED", 1795330649)
     record = scheduler.ask_record(1)
     assert isinstance(record, tuple)
-    assert isinstance(record[0], Record)
+    assert isinstance(record[0], JobRow)
     assert (record[0].exit_code, record[0].name, record[0].command) == (3, "a", "python train.py")
     assert log.read_bytes() == b"step 1\nboom\n"
 

@@ -13,7 +13,7 @@ import pytest
 
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.job.restart.model import why_alive
-from jobmon_core.domain.slurm.rows import NotListed, RawAnswer
+from jobmon_core.domain.slurm.rows import NotListed
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.ray import submission as submit
 from jobmon_core.scheduler.ray.api import RayApi
@@ -38,8 +38,8 @@ def sent(ray: FakeRay, folder: Path, within_s: float = 60.0) -> SubmitResult:
 def look(scheduler: RayScheduler, job_id: int) -> JobState | str:
     """Return the state of a job after another query; why it has none, if it is gone."""
     answer = scheduler.ask_queue("me")
-    assert isinstance(answer, RawAnswer)
-    rows = scheduler.read_queue(answer.text, [job_id])
+    assert isinstance(answer, str)
+    rows = scheduler.read_queue(answer, [job_id])
     record = scheduler.ask_record(job_id)
     return rows[0].state if rows else record.why if isinstance(record, NotListed) else "listed"
 

@@ -31,7 +31,7 @@ class User:
         self.now_s += length_s
 
     def submit(self, on_job: Callable[[Submitted], None] | None = None) -> Submission:
-        slurm = SlurmScheduler(self.runner, clock=lambda: self.now_s)
+        slurm = SlurmScheduler(self.runner)
         finder = SubmissionFinder(
             lambda _cluster: slurm.sessions(),
             lambda ref: ref.job_id in self.watched,

@@ -8,7 +8,7 @@ import pytest
 
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.log_paths import LogPaths, PathContext, expand
-from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import Disabled, NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.slurm import commands
@@ -22,7 +22,7 @@ NOW_S = 1_000
 
 
 def client(runner: FakeRunner, cluster: str = "") -> Scheduler:
-    return SlurmScheduler(runner, cluster, clock=lambda: NOW_S)
+    return SlurmScheduler(runner, cluster)
 
 
 def answering(program: str, *answers: Ran | TimedOut) -> Scheduler:
@@ -44,12 +44,12 @@ class TestQueue:
     def test_an_answer_is_kept_as_it_came_with_the_time_of_the_question(self) -> None:
         slurm = answering("squeue", recorded("queue"))
         reply = slurm.ask_queue("me")
-        assert reply == RawAnswer(recorded("queue").stdout, NOW_S)
+        assert reply == recorded("queue").stdout
         (row,) = slurm.read_queue(recorded("queue").stdout, [job_id("exit_137")])
         assert row.state is JobState.FAILED
 
     def test_no_jobs_is_an_answer(self) -> None:
-        assert answering("squeue", said("")).ask_queue("me") == RawAnswer("", NOW_S)
+        assert answering("squeue", said("")).ask_queue("me") == ""
 
     @pytest.mark.parametrize(
         ("name", "words"),
@@ -148,7 +148,7 @@ class TestAccounting:
         runner = sacct_of(version, recording)
         slurm = client(runner)
         for _ in range(2):
-            assert slurm.ask_accounting([1, 2]) == RawAnswer(recording.stdout, NOW_S)
+            assert slurm.ask_accounting([1, 2]) == recording.stdout
         version_query, *queries = runner.asked
         assert version_query == ("sacct", "--version")
         year, month = map(int, version.version.split("."))
@@ -160,7 +160,7 @@ class TestAccounting:
     def test_a_sacct_without_a_version_gets_the_oldest_fields(self) -> None:
         runner = FakeRunner().on("sacct", answers=[recorded("accounting")])
         runner.on("sacct", "--version", answers=[said("", "error", 1)])
-        assert isinstance(client(runner).ask_accounting([1]), RawAnswer)
+        assert isinstance(client(runner).ask_accounting([1]), str)
         assert runner.asked[-1][-1].split(",") == [*commands.ACCOUNTING_FIELDS]
 
     def test_a_sacct_whose_version_came_too_late_is_asked_again(self) -> None:
@@ -185,12 +185,12 @@ class TestAccounting:
 
     def test_no_jobs_no_question(self) -> None:
         runner = FakeRunner()
-        assert client(runner).ask_accounting([]) == RawAnswer("", NOW_S)
+        assert client(runner).ask_accounting([]) == ""
         assert runner.asked == []
 
     def test_nothing_known_is_an_answer(self) -> None:
         slurm = answering("sacct", recorded("accounting-unknown"))
-        assert isinstance(slurm.ask_accounting([1]), RawAnswer)
+        assert isinstance(slurm.ask_accounting([1]), str)
 
     def test_disabled_accounting_differs_from_unreachable_accounting(self) -> None:
         assert answering("sacct", recorded("accounting-disabled")).ask_accounting([1]) == Disabled()
@@ -205,8 +205,8 @@ class TestAccounting:
         runner = sacct_of(NEW, recorded("accounting-invalid-field"), recorded("accounting"))
         runner.on("sacct", "--helpformat", answers=[recorded("accounting-fields")])
         slurm = client(runner)
-        assert isinstance(slurm.ask_accounting([1]), RawAnswer)
-        assert isinstance(slurm.ask_accounting([1]), RawAnswer)
+        assert isinstance(slurm.ask_accounting([1]), str)
+        assert isinstance(slurm.ask_accounting([1]), str)
         asked = [argv[-1].split(",") for argv in runner.asked]
         assert asked[0] == ["--version"]
         assert {*asked[1]} - {*commands.ACCOUNTING_FIELDS} == {"StdOut", "StdErr"}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.logs.diagnosis.model import StepUsage
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import AccountingRow, GpuSource, GpuUsage
+from jobmon_core.domain.slurm.rows import GpuSource, GpuUsage, JobRow
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm.commands import ACCOUNTING_FIELDS, SEP, accounting_fields_of
 from jobmon_core.scheduler.slurm.sacct import ask_step_usage, is_answer, read_accounting, read_step_usage
@@ -24,11 +24,11 @@ LEDGER = recorded("accounting").stdout
 HEADER = SEP.join(ACCOUNTING_FIELDS)
 
 
-def rows(slurm: Recordings, name: str) -> tuple[AccountingRow, ...]:
+def rows(slurm: Recordings, name: str) -> tuple[JobRow, ...]:
     return read_accounting(slurm.answer("accounting").stdout, slurm.job_id(name))
 
 
-def only(slurm: Recordings, name: str) -> AccountingRow:
+def only(slurm: Recordings, name: str) -> JobRow:
     (row,) = rows(slurm, name)
     return row
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import Record
+from jobmon_core.domain.slurm.rows import JobRow
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm.scontrol import defect_of, read_records
 from tests.recordings.record import AWKWARD_LOG, AWKWARD_NAME, PERCENT_FOLDER, WORK
@@ -27,11 +27,11 @@ NAMES = (
 )
 
 
-def records(slurm: Recordings, name: str) -> tuple[Record, ...]:
+def records(slurm: Recordings, name: str) -> tuple[JobRow, ...]:
     return read_records(slurm.answer(f"record-{name}").stdout)
 
 
-def only(slurm: Recordings, name: str) -> Record:
+def only(slurm: Recordings, name: str) -> JobRow:
     (record,) = records(slurm, name)
     return record
 

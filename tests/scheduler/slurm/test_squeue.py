@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import QueueRow
+from jobmon_core.domain.slurm.rows import JobRow
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm.squeue import defect_of, read_queue
 from tests.support.recordings import EACH_VERSION, OLD, Recordings, job_id, recorded
@@ -13,11 +13,11 @@ from tests.support.recordings import EACH_VERSION, OLD, Recordings, job_id, reco
 QUEUE = recorded("queue").stdout
 
 
-def rows(slurm: Recordings, name: str) -> tuple[QueueRow, ...]:
+def rows(slurm: Recordings, name: str) -> tuple[JobRow, ...]:
     return read_queue(slurm.answer("queue").stdout, [slurm.job_id(name)])
 
 
-def only(slurm: Recordings, name: str) -> QueueRow:
+def only(slurm: Recordings, name: str) -> JobRow:
     (row,) = rows(slurm, name)
     return row
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import Disabled, NotListed, QueueRow, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import Disabled, JobRow, NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.scheduler.slurm import commands, values
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
@@ -34,13 +34,13 @@ def ledger_row(**columns: str) -> str:
     return SEP.join(filled.get(name, "") for name in commands.ACCOUNTING_FIELDS) + "\n"
 
 
-def queue_of(slurm: Recordings, name: str) -> QueueRow:
+def queue_of(slurm: Recordings, name: str) -> JobRow:
     (row,) = read_queue(slurm.answer("queue").stdout, [slurm.job_id(name)])
     return row
 
 
 def asking(program: str, *answers: Ran | TimedOut) -> SlurmScheduler:
-    return SlurmScheduler(FakeRunner().on(program, answers=answers), clock=lambda: 5.0)
+    return SlurmScheduler(FakeRunner().on(program, answers=answers))
 
 
 class TestStates:
@@ -184,10 +184,10 @@ class TestFields:
             .on("sacct", "--helpformat", answers=[said("  ".join(left))])
             .on(*commands.accounting([7], left, ""), answers=[said(f"{SEP.join(left)}\n{row}\n")])
         )
-        slurm = SlurmScheduler(runner, clock=lambda: 5.0)
+        slurm = SlurmScheduler(runner)
         reply = slurm.ask_accounting([7])
-        assert isinstance(reply, RawAnswer)
-        assert [run.state for run in slurm.read_accounting(reply.text, 7)] == [JobState.FAILED]
+        assert isinstance(reply, str)
+        assert [run.state for run in slurm.read_accounting(reply, 7)] == [JobState.FAILED]
 
     def test_a_free_text_with_the_separator_of_squeue_harms_no_column(self) -> None:
         told = ledger_row(JobID="7", JobIDRaw="7", State="TIMEOUT", JobName="a|b\n8|FAILED")
@@ -246,8 +246,8 @@ class TestFailures:
         assert asking("sacct", off).ask_accounting([7]) == Disabled()
 
     def test_unknown_ids_are_an_answer_without_rows(self) -> None:
-        assert asking("squeue", said("")).ask_queue("me") == RawAnswer("", 5.0)
-        assert asking("sacct", said(f"{HEADER}\n")).ask_accounting([7]) == RawAnswer(f"{HEADER}\n", 5.0)
+        assert asking("squeue", said("")).ask_queue("me") == ""
+        assert asking("sacct", said(f"{HEADER}\n")).ask_accounting([7]) == f"{HEADER}\n"
 
 
 class TestSubmitting:

@@ -14,7 +14,7 @@ from jobmon_core.domain.job.tracking.model import AccountingStatus, EndInquiry, 
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths, templates_from_record
-from jobmon_core.domain.slurm.rows import AccountingAnswer, AccountingRow, Disabled, Unreachable
+from jobmon_core.domain.slurm.rows import AccountingAnswer, Disabled, JobRow, Unreachable
 
 _CLOCK_SKEW_S = 300.0  # between the clocks of the cluster and of this host; munge refuses more
 _UNNAMED = "allocation"  # sacct's name of a job whose name it does not know
@@ -27,7 +27,7 @@ def apply_accounting(job: WatchedJob, answer: AccountingAnswer, policy: Policy, 
     The answer updates every open inquiry. Its rows also fill in missing details of the job, and add the tasks
     that squeue never listed.
     """
-    rows: list[AccountingRow] = []
+    rows: list[JobRow] = []
     if not isinstance(answer, Disabled | Unreachable):
         rows = [row for row in answer if is_row_of(job, row, now_s)]
         job = _add_missing_tasks(_fill_details(job, rows), rows, policy, now_s)
@@ -52,7 +52,7 @@ def apply_accounting(job: WatchedJob, answer: AccountingAnswer, policy: Policy, 
     return job.update_inquiries(update)
 
 
-def is_row_of(job: WatchedJob, row: AccountingRow, now_s: float) -> bool:
+def is_row_of(job: WatchedJob, row: JobRow, now_s: float) -> bool:
     """Whether a row is about this job; one of another job with its id, or a damaged one, proves nothing.
 
     The names of array tasks and of components may differ from that of the job.
@@ -74,7 +74,7 @@ def _agree(known: str, told: str) -> bool:
     return left.startswith(right) or right.startswith(left)
 
 
-def _fill_details(job: WatchedJob, rows: Sequence[AccountingRow]) -> WatchedJob:
+def _fill_details(job: WatchedJob, rows: Sequence[JobRow]) -> WatchedJob:
     """Return the job with the details that slurmctld no longer knew when jobmon asked."""
     if not rows:
         return job
@@ -89,7 +89,7 @@ def _fill_details(job: WatchedJob, rows: Sequence[AccountingRow]) -> WatchedJob:
     )
 
 
-def _log_paths(rows: Sequence[AccountingRow]) -> LogPaths:
+def _log_paths(rows: Sequence[JobRow]) -> LogPaths:
     """Return the log templates that accounting lists since Slurm 24.05; without any, empty ones."""
     # of a het job only the first component runs the script
     row = next((row for row in reversed(rows) if row.stdout and not row.ref.component), None)
@@ -101,7 +101,7 @@ def _log_paths(rows: Sequence[AccountingRow]) -> LogPaths:
     return replace(templates, source=BY_SLURM)
 
 
-def _add_row(task: Task, inquiry: EndInquiry, rows: Sequence[AccountingRow]) -> EndInquiry:
+def _add_row(task: Task, inquiry: EndInquiry, rows: Sequence[JobRow]) -> EndInquiry:
     inquiry = replace(
         inquiry,
         accounting=AccountingStatus.NO_RECORD,
@@ -115,13 +115,13 @@ def _add_row(task: Task, inquiry: EndInquiry, rows: Sequence[AccountingRow]) -> 
     return replace(inquiry, row=row, accounting=status)
 
 
-def _newest_row(task: Task, rows: Sequence[AccountingRow]) -> AccountingRow | None:
+def _newest_row(task: Task, rows: Sequence[JobRow]) -> JobRow | None:
     """Return the row of the task's current run; an earlier run proves nothing about it."""
     matching = [row for row in rows if _is_row_of(task, row)]
     return matching[-1] if matching else None
 
 
-def _is_row_of(task: Task, row: AccountingRow) -> bool:
+def _is_row_of(task: Task, row: JobRow) -> bool:
     if row.pending_indices is not None:  # the row of an array's tasks that never started
         return not row.state.is_alive and (not task.key or includes(row.pending_indices, task.key))
     if task.submit_s is not None and row.submit_s is not None and row.submit_s < task.submit_s - 1:
@@ -129,7 +129,7 @@ def _is_row_of(task: Task, row: AccountingRow) -> bool:
     return row.ref.key == task.key
 
 
-def _remainder_row(task: Task, inquiry: EndInquiry, rows: Sequence[AccountingRow]) -> AccountingRow | None:
+def _remainder_row(task: Task, inquiry: EndInquiry, rows: Sequence[JobRow]) -> JobRow | None:
     """Return the row of an array's cancelled pending tasks, which at first names no indices."""
     if task.has_started or not task.key.isdigit() or inquiry.remaining_state is None:
         return None
@@ -138,7 +138,7 @@ def _remainder_row(task: Task, inquiry: EndInquiry, rows: Sequence[AccountingRow
 
 
 def _add_missing_tasks(
-    job: WatchedJob, rows: Sequence[AccountingRow], policy: Policy, now_s: float
+    job: WatchedJob, rows: Sequence[JobRow], policy: Policy, now_s: float
 ) -> WatchedJob:
     """Add the tasks that left the queue before jobmon watched the job, or between two queue checks."""
     if job.watched_part:
@@ -156,7 +156,7 @@ def _add_missing_tasks(
     return replace(job, tasks=tasks, array_indices=compact(list(indices)))
 
 
-def _listed_keys(rows: Sequence[AccountingRow]) -> set[str]:
+def _listed_keys(rows: Sequence[JobRow]) -> set[str]:
     """Return the tasks that accounting lists, without those still pending."""
     keys = {row.ref.key for row in rows if row.pending_indices is None and row.ref.key}
     return keys | {

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from jobmon_core.domain.job.tracking.model import EndInquiry, StateChange, Task, WatchedJob, includes
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
-from jobmon_core.domain.slurm.rows import QueueRow, Record
+from jobmon_core.domain.slurm.rows import JobRow
 
 _HISTORY_LIMIT = 200  # state changes kept per task, so that a job requeued for weeks does not grow forever
 
@@ -30,7 +30,7 @@ class _Reply(NamedTuple):
 
 
 def apply_queue(
-    job: WatchedJob, rows: Sequence[QueueRow], asked_s: float, policy: Policy, now_s: float | None = None
+    job: WatchedJob, rows: Sequence[JobRow], asked_s: float, policy: Policy, now_s: float | None = None
 ) -> WatchedJob:
     """Return the job after the squeue reply ``rows`` to a query sent at ``asked_s`` (Unix seconds).
 
@@ -73,7 +73,7 @@ def mark_unreachable(job: WatchedJob, why: str, now_s: float) -> WatchedJob:
     return replace(job, stale_since_s=since_s, stale_why=why)
 
 
-def first_submission(job: WatchedJob, rows: Sequence[QueueRow | Record]) -> int | None:
+def first_submission(job: WatchedJob, rows: Sequence[JobRow]) -> int | None:
     """Return when the job was first submitted (Unix seconds); None if jobmon saw no submission."""
     if job.submitted_s is not None:
         return job.submitted_s
@@ -85,14 +85,14 @@ def latest(*times_s: int | None) -> int | None:
     return max((time_s for time_s in times_s if time_s is not None), default=None)
 
 
-def _is_watched(job: WatchedJob, row: QueueRow) -> bool:
+def _is_watched(job: WatchedJob, row: JobRow) -> bool:
     if row.ref.job_id != job.job_id:
         return False
     part = job.watched_part
     return not part or row.ref.key == part or includes(row.pending_indices, part)
 
 
-def _is_current_run(job: WatchedJob, row: QueueRow) -> bool:
+def _is_current_run(job: WatchedJob, row: JobRow) -> bool:
     """Whether the row is about the task's current run, not an older run or another job with this id."""
     if row.submit_s is None:
         return True
@@ -102,7 +102,7 @@ def _is_current_run(job: WatchedJob, row: QueueRow) -> bool:
     return task is None or task.submit_s is None or row.submit_s >= task.submit_s or row.state.is_alive
 
 
-def _pending_indices(job: WatchedJob, rows: Sequence[QueueRow]) -> IndexSet:
+def _pending_indices(job: WatchedJob, rows: Sequence[JobRow]) -> IndexSet:
     """Return the watched array tasks that have not started."""
     pending = [row.pending_indices for row in rows if row.pending_indices and row.state.is_alive]
     if job.watched_part:
@@ -110,7 +110,7 @@ def _pending_indices(job: WatchedJob, rows: Sequence[QueueRow]) -> IndexSet:
     return IndexSet(tuple(span for indices in pending for span in indices.spans))
 
 
-def _array_indices(job: WatchedJob, rows: Sequence[QueueRow]) -> str:
+def _array_indices(job: WatchedJob, rows: Sequence[JobRow]) -> str:
     """Return the known indices of the array, extended by those that squeue lists or that were submitted."""
     if job.watched_part:
         return job.array_indices
@@ -123,7 +123,7 @@ def _array_indices(job: WatchedJob, rows: Sequence[QueueRow]) -> str:
     return job.array_indices if listed <= known else compact([*known, *listed])
 
 
-def _remainder_rows(job: WatchedJob, rows: Sequence[QueueRow]) -> list[QueueRow]:
+def _remainder_rows(job: WatchedJob, rows: Sequence[JobRow]) -> list[JobRow]:
     """Return the rows that squeue shows for an array after its pending tasks were cancelled.
 
     Slurm names the tasks in such a row (``12_[2-4]``), or only the array (``12``).
@@ -135,7 +135,7 @@ def _remainder_rows(job: WatchedJob, rows: Sequence[QueueRow]) -> list[QueueRow]
     ]
 
 
-def _listed_keys(row: QueueRow, tasks: dict[str, Task]) -> list[str]:
+def _listed_keys(row: JobRow, tasks: dict[str, Task]) -> list[str]:
     """Return the tasks that a row is about; a row of pending tasks matters only for those known already."""
     if row.pending_indices is None:
         return [row.ref.key]
@@ -151,7 +151,7 @@ def _unlisted_keys(job: WatchedJob, tasks: dict[str, Task], listed: set[str], pe
     return sorted(expected - listed)
 
 
-def _apply_row(task: Task, row: QueueRow, reply: _Reply) -> Task:
+def _apply_row(task: Task, row: JobRow, reply: _Reply) -> Task:
     is_alive = row.state.is_alive
     is_new_run = _is_later(row.submit_s, task.submit_s)
     if task.end is not None and not is_alive and not is_new_run:
@@ -195,7 +195,7 @@ def _is_later(submit_s: int | None, before_s: int | None) -> bool:
 
 
 def _extend_history(
-    task: Task, row: QueueRow, asked_s: float, *, is_new_run: bool
+    task: Task, row: JobRow, asked_s: float, *, is_new_run: bool
 ) -> tuple[StateChange, ...]:
     """Return the history, with a new entry if the state, its reason or the run changed."""
     if task.history and not is_new_run:
@@ -205,7 +205,7 @@ def _extend_history(
     return (*task.history, StateChange(row.raw_state, asked_s, row.reason))[-_HISTORY_LIMIT:]
 
 
-def _mark_unlisted(task: Task, remainder: Sequence[QueueRow], reply: _Reply) -> Task:
+def _mark_unlisted(task: Task, remainder: Sequence[JobRow], reply: _Reply) -> Task:
     """Open or continue the inquiry about a task that left the queue.
 
     If it may be one of the array's cancelled pending tasks, the inquiry notes their end.

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from jobmon_core.domain.job.tracking.apply_queue import first_submission, latest
 from jobmon_core.domain.job.tracking.model import EndInquiry, Task, WatchedJob, includes
-from jobmon_core.domain.slurm.rows import NotListed, Record, RecordAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import JobRow, NotListed, RecordAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 
 _SAME_SUBMISSION_S = 5  # the tasks of one submission get submit times that differ by less than this
@@ -44,7 +44,7 @@ def _mark_record_gone(inquiry: EndInquiry) -> EndInquiry:
     return replace(inquiry, record=None, queue_state=None, queue_raw_state="")
 
 
-def _drop_reused_id(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
+def _drop_reused_id(job: WatchedJob, records: Sequence[JobRow]) -> WatchedJob:
     """Drop what was learned from a newer job to which Slurm gave the same id; only the history keeps it.
 
     This happens when slurmctld starts without its saved state. A requeue is a later submission too, but
@@ -82,7 +82,7 @@ def _drop_reused_id(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
     return replace(job, not_after_s=not_after_s, tasks={**job.tasks, **reset})
 
 
-def _apply_details(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
+def _apply_details(job: WatchedJob, records: Sequence[JobRow]) -> WatchedJob:
     watched = [record for record in records if record.ref.key == job.watched_part]
     described = watched if job.watched_part and watched else records
     if not described:
@@ -100,7 +100,7 @@ def _apply_details(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
     )
 
 
-def _apply_restarts(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
+def _apply_restarts(job: WatchedJob, records: Sequence[JobRow]) -> WatchedJob:
     """Return the job with Slurm's own count of restarts, which replaces jobmon's.
 
     Slurm counts a requeue at once but updates the submit time only after it cleaned up the old run. So
@@ -116,7 +116,7 @@ def _apply_restarts(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
     return replace(job, tasks={**job.tasks, **updated})
 
 
-def _add_record(task: Task, inquiry: EndInquiry, records: Sequence[Record]) -> EndInquiry:
+def _add_record(task: Task, inquiry: EndInquiry, records: Sequence[JobRow]) -> EndInquiry:
     """Add the task's own record, or that of the pending tasks it belongs to."""
     matching = [
         record

@@ -11,7 +11,7 @@ from dataclasses import replace
 from jobmon_core.domain.job.tracking.model import AccountingStatus, End, EndInquiry, Source, Task
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import AccountingRow, DetailedRow, Record
+from jobmon_core.domain.slurm.rows import JobRow
 from jobmon_core.domain.slurm.states import JobState, Outcome
 
 # the final state, its text as Slurm writes it, the source that reports it
@@ -20,7 +20,7 @@ _Evidence = tuple[JobState, str, Source]
 # 1, which scontrol prints as signal 1 and sacct as exit code 1.
 _WITHOUT_EXIT_CODE = frozenset({JobState.NODE_FAIL, JobState.BOOT_FAIL, JobState.DEADLINE})
 _PLACEHOLDERS = ((0, 1), (1, None))
-_NO_ROW = AccountingRow(JobRef(0), JobState.UNKNOWN, "")
+_NO_ROW = JobRow(JobRef(0), JobState.UNKNOWN, "")
 _MIN_GRACE_SHARE = 1 / 2  # of the grace, even if jobmon notices the end late
 
 
@@ -147,17 +147,17 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
     )
 
 
-def _exit_status(state: JobState, run: DetailedRow) -> tuple[int | None, int | None]:
+def _exit_status(state: JobState, run: JobRow) -> tuple[int | None, int | None]:
     status = (run.exit_code, run.signal)
     return (None, None) if state in _WITHOUT_EXIT_CODE and status in _PLACEHOLDERS else status
 
 
-def _raw_state(row: AccountingRow | None, state: JobState) -> str:
+def _raw_state(row: JobRow | None, state: JobState) -> str:
     """Return accounting's words for the state, which say more than squeue's; empty if it has another."""
     return row.raw_state if row and row.state is state else ""
 
 
-def _ended_record(inquiry: EndInquiry) -> Record | None:
+def _ended_record(inquiry: EndInquiry) -> JobRow | None:
     record = inquiry.record
     return None if record is None or record.state.is_alive else record
 

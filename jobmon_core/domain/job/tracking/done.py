@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.job_ids import ref_of
-from jobmon_core.domain.slurm.rows import NotListed, Record, RecordAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import JobRow, NotListed, RecordAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 
 GRACE_S = 15.0  # after the processes are gone: the shell that ran them may write the marker only then
@@ -61,9 +61,9 @@ def record_by_files(
     return tuple(_record(job, key, state, found) for key in gone)
 
 
-def _record(job: WatchedJob, key: str, state: JobState, found: DoneLook | None = None) -> Record:
+def _record(job: WatchedJob, key: str, state: JobState, found: DoneLook | None = None) -> JobRow:
     task = job.tasks[key]
-    return Record(
+    return JobRow(
         ref=ref_of(job.job_id, key),
         state=state,
         raw_state=state,

@@ -19,7 +19,7 @@ from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.logs.diagnosis.model import KILLED_FOR_MEMORY, Diagnosis, EarlierLog
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
 from jobmon_core.domain.slurm.log_paths import LogPaths
-from jobmon_core.domain.slurm.rows import AccountingRow, Record, Usage
+from jobmon_core.domain.slurm.rows import JobRow, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
 
 _NO_SETTINGS = JobSettings()
@@ -62,11 +62,11 @@ class End:
     outcome: Outcome
     source: Source
     exit_code: int | None = None
-    exit_code_exact: bool = True  # False if sacct may have subtracted 128: see AccountingRow
+    exit_code_exact: bool = True  # False if sacct may have subtracted 128: see JobRow
     signal: int | None = None
     derived_exit_code: int | None = None
     cancelled_by: int | None = None  # uid
-    dependency: str = ""  # see Record
+    dependency: str = ""  # see JobRow
     has_script: bool | None = None  # likewise
     started_s: int | None = None
     ended_s: int | None = None
@@ -75,7 +75,7 @@ class End:
     reason: str = ""
     usage: Usage = Usage()
     why: str = ""  # what the user should know about this conclusion
-    eligible_s: int | None = None  # since when it could start; see DetailedRow
+    eligible_s: int | None = None  # since when it could start; see JobRow
 
     @property
     def elapsed_s(self) -> int | None:
@@ -126,10 +126,10 @@ class EndInquiry:
     last_queue_s: float  # time of the latest squeue query that did not show the task as alive
     queue_state: JobState | None = None  # the end that squeue shows; None if it does not list the task
     queue_raw_state: str = ""
-    record: Record | None = None
+    record: JobRow | None = None
     record_gone: bool = False  # slurmctld answered, and has no record of the job or of this task
     accounting: AccountingStatus = AccountingStatus.NOT_ASKED
-    row: AccountingRow | None = None
+    row: JobRow | None = None
     accounting_error: str = ""  # while `accounting` is UNREACHABLE: sacct's error text
     unreachable_since_s: float | None = None  # while `accounting` is UNREACHABLE: since when
     attempts: int = 0  # number of accounting queries, successful or not

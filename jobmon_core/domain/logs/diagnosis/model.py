@@ -132,7 +132,7 @@ class SlurmEvidence:
 
     state: JobState = JobState.UNKNOWN
     exit_code: int | None = None  # the program's, 0 to 255
-    exit_code_exact: bool = True  # False if sacct may have subtracted 128: see AccountingRow
+    exit_code_exact: bool = True  # False if sacct may have subtracted 128: see JobRow
     signal: int | None = None  # the number after the colon of Slurm's exit code
     derived_exit_code: int | None = None  # the highest exit code of the job's steps
     reason: str = ""  # Slurm's reason, e.g. NonZeroExitCode

@@ -13,7 +13,7 @@ from jobmon_core.domain.job.tracking.model import End, Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.many.bundle.text import Part, utc
 from jobmon_core.domain.redaction import HIDDEN, redacted
-from jobmon_core.domain.slurm.rows import DetailedRow, GpuUsage, Usage
+from jobmon_core.domain.slurm.rows import GpuUsage, JobRow, Usage
 from jobmon_core.domain.slurm.states import stated_reason
 
 # fields that hold a duration in seconds; any other field that ends with ``_s`` holds a time
@@ -108,7 +108,7 @@ def environment_part(environ: Mapping[str, str]) -> Part:
     )
 
 
-def _record(record: End | DetailedRow | Usage | GpuUsage) -> Iterator[str]:
+def _record(record: End | JobRow | Usage | GpuUsage) -> Iterator[str]:
     """Yield the known fields of a record, without those that are true or false, as ``name: value``."""
     for each in fields(record):
         name, value = each.name, getattr(record, each.name)

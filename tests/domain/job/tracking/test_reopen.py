@@ -10,13 +10,13 @@ from jobmon_core.domain.job.tracking.apply_queue import apply_queue
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.job.tracking.reopen import may_be_requeued, reopened_if_requeued
-from jobmon_core.domain.slurm.rows import QueueRow
+from jobmon_core.domain.slurm.rows import JobRow
 from tests.support.play import Play, row
 
 LATER_S = 1_000_100
 
 
-def after_answer(job: WatchedJob, *rows: QueueRow) -> WatchedJob:
+def after_answer(job: WatchedJob, *rows: JobRow) -> WatchedJob:
     return reopened_if_requeued(job, apply_queue(job, rows, LATER_S + 1.0, Policy()))
 
 
