@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.routing import ChannelType
     from jobmon_core.domain.job.notes import JobNotes
     from jobmon_core.domain.job.restart.model import ProcessesLeft
-    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.node.health.model import ClusterResources
     from jobmon_core.domain.node.hosts.settings import Host
+    from jobmon_core.domain.node.telemetry.agent import AgentOptions
     from jobmon_core.domain.node.telemetry.model import Sample
     from jobmon_core.domain.slurm.rows import Unreachable
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import (
         AgentLaunch,
-        AgentRequest,
         JobControl,
         MachineFolders,
         RemoteJobs,
@@ -276,9 +276,10 @@ class Context:
             return None
         return query(self.backend_resources(job.backend), job.cluster, job.job_id, place.lineage)
 
-    def agent_launches(self, backend: str, request: AgentRequest) -> tuple[AgentLaunch, ...]:
-        """Return the ways to start agents beside a task of this backend, the best first."""
-        return find_backend(backend).agent_launches(self.backend_resources(backend), request)
+    def agent_launches(self, job: WatchedJob, task: Task, options: AgentOptions) -> tuple[AgentLaunch, ...]:
+        """Return the ways to start agents beside a task: the best first, then those by ssh."""
+        launches = find_backend(job.backend).agent_launches
+        return launches(self.backend_resources(job.backend), job.job_id, task, options)
 
     def cluster_name(self, backend: str) -> SharedClusterName:
         """Return the shared name of the cluster that this environment selects."""

@@ -62,7 +62,7 @@ def add(options: argparse.Namespace) -> int:
     ctx = open_context()
     names = dict.fromkeys((find_ref(ctx, each) for each in options.job), "")
     if options.glob is not None:
-        names |= dict(queued_jobs(ctx, options.glob))
+        names |= queued_jobs(ctx, options.glob)
     if options.run is not None and len(names) != 1:
         raise UsageError("--as names one job: give exactly one")
     is_new = open_group(ctx, options.name, _settings(options))

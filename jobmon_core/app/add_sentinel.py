@@ -11,11 +11,11 @@ from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.notify.discord.channel import WEBHOOK_VARIABLES
 from jobmon_core.scheduler.backends import find_backend
-from jobmon_core.scheduler.base import Sentinel, Submitted
+from jobmon_core.scheduler.base import Submitted
 from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from jobmon_core.domain.job.tracking.new_job import NewJob
 
@@ -37,8 +37,11 @@ class SentinelSubmitter:
     def submit(self, job: NewJob) -> None:
         """Submit a sentinel for a watched job; print one line about the success or failure."""
         try:
-            submit_sentinel = self._submit_function(job.backend)
-            sentinel = submit_sentinel(self.runner, self._sentinel_of(job))
+            submit_sentinel, home = self._submit_function(job.backend), self.ctx.home
+            after = Submitted(JobRef(job.job_id), job.cluster if job.remote else "")
+            command = (sys.executable, "-P", "-m", _SENTINEL_MODULE, str(home.root), job.id)
+            log = str(self.ctx.monitor_log(job.id).path)
+            sentinel = submit_sentinel(self.runner, after, command, str(home.root), log)
         except JobmonError as error:
             self.tell(f"job {job.job_id} has no sentinel: {' '.join(str(error).split())}")
         else:
@@ -47,7 +50,9 @@ class SentinelSubmitter:
                 "message, and send it if the monitor is gone"
             )
 
-    def _submit_function(self, backend: str) -> Callable[[Runner, Sentinel], Submitted]:
+    def _submit_function(
+        self, backend: str
+    ) -> Callable[[Runner, Submitted, Sequence[str], str, str], Submitted]:
         """Return the function that submits a sentinel.
 
         Raises:
@@ -69,12 +74,3 @@ class SentinelSubmitter:
                 "put the webhook in config.json (`jobmon init`)"
             )
         return submit_sentinel
-
-    def _sentinel_of(self, job: NewJob) -> Sentinel:
-        home = self.ctx.home
-        return Sentinel(
-            after=Submitted(JobRef(job.job_id), job.cluster if job.remote else ""),
-            command=(sys.executable, "-P", "-m", _SENTINEL_MODULE, str(home.root), job.id),
-            folder=str(home.root),
-            log=str(self.ctx.monitor_log(job.id).path),
-        )

@@ -90,7 +90,7 @@ def take_warning(home: Home, user: str, logind: Logind | None = None) -> str:
 
 def log_warning(request: Request, backend: Backend) -> str:
     """Return why Slurm cannot write a log of the job, by what this host sees, and what to do; else empty."""
-    if backend.submission_queries is None:  # it makes the folder
+    if backend.test_only is None:  # it makes the folder
         return ""
     start = os.path.abspath(request.options.get("chdir", ""))  # noqa: PTH100 - as Slurm: no links resolved
     logs = log_files(request, start, user_name())
@@ -104,6 +104,6 @@ def log_warning(request: Request, backend: Backend) -> str:
     from jobmon_core.system.runner import Runner
 
     paths = {path: look_at(path) for log in logs for path in (log, os.path.dirname(log))}  # noqa: PTH120 - a text
-    version = backend.submission_queries.version(Runner())
+    version = backend.version(Runner())
     judged = judge_logs(Facts(request, BatchScript(), logs=logs, paths=paths, slurm_version=version))
     return f"{judged.text}. {judged.advice}" if judged.severity is Severity.CRITICAL else ""

@@ -25,7 +25,6 @@ from jobmon_core.monitor.settings import SettingsReader
 from jobmon_core.monitor.task_agent import AgentProcesses
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
-from jobmon_core.scheduler.base import AgentRequest
 from jobmon_core.store.shared_answers import outage_notice_file
 from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.process import die_with_parent
@@ -193,7 +192,8 @@ class MonitorFactory:
             disks=tuple(dict.fromkeys(each for each in (job.workdir, *written) if each)),
             logs=tuple(dict.fromkeys(each for each in log_files(job, task) if each)),
         )
-        return ctx.agent_launches(job.backend, AgentRequest(job.job_id, task, options, settings.ssh))
+        launches = ctx.agent_launches(job, task, options)
+        return launches if settings.ssh else launches[:1]
 
     def _current_agent_settings(self) -> AgentSettings:
         """Return the configured settings; while the configuration is invalid, the last valid ones."""

@@ -121,69 +121,11 @@ class BackendResources(NamedTuple):
     locks: Iterable[int] = ()
 
 
-class Sentinel(NamedTuple):
-    """A command to run as a small job of its own when the job ``after`` ends."""
-
-    after: Submitted
-    command: tuple[str, ...]
-    folder: str
-    log: str
-
-
-class AgentRequest(NamedTuple):
-    """A running task that agents are to observe, one on each of its nodes."""
-
-    job_id: int
-    task: Task
-    options: AgentOptions
-    allows_ssh: bool = False
-
-
 class AgentLaunch(NamedTuple):
     """One way to start the agents of a task: programs that run on this host while the agents run."""
 
     commands: tuple[tuple[str, ...], ...]
     stop_signal: int
-
-
-class SubmissionQueries(NamedTuple):
-    """What a scheduler says about a submission before it is made. A query never raises.
-
-    Attributes:
-        test_only: whether these arguments, in this environment, would be accepted.
-        partition: the limits of partitions (``a,b``; empty: the default one) of a cluster; None if not known.
-        version: that of the scheduler; None if not known.
-    """
-
-    test_only: Callable[[Runner, Sequence[str], Mapping[str, str]], SubmissionAnswer]
-    partition: Callable[[Runner, str, str], Partition | None]
-    version: Callable[[Runner], tuple[int, int] | None]
-
-
-class ShortJobState(NamedTuple):
-    """The state of the short job with which `jobmon check --on-node` looks at a node."""
-
-    state: str  # as the scheduler writes it; empty if it does not know the job any more
-    reason: str = ""
-    is_waiting: bool = False
-    is_over: bool = False
-
-
-class ShortJobs(NamedTuple):
-    """How `jobmon check --on-node` runs a short job, which tries the setup lines of a script on a node.
-
-    Attributes:
-        submit: submits a script. Its arguments after the runner are a job name that no other job has, the
-            options, the path of the script, and the path of its output. Raises SchedulerMissing,
-            SchedulerRejected, and SchedulerUnavailable if there was no answer. If the job may exist after an
-            error, it has been cancelled, or the error says how to cancel it.
-        state: returns the state of the job; None if the scheduler did not answer.
-        cancel: cancels the job, unless it has ended; returns the scheduler's error text, empty without one.
-    """
-
-    submit: Callable[[Runner, str, Sequence[str], str, str], Submitted]
-    state: Callable[[Runner, Submitted], ShortJobState | None]
-    cancel: Callable[[Runner, Submitted], str]
 
 
 class CutOffSubmission(NamedTuple):
@@ -202,13 +144,6 @@ class Untraceable(NamedTuple):
     why: str
 
 
-class QueuedJob(NamedTuple):
-    """A job that is pending or running."""
-
-    ref: JobRef
-    name: str
-
-
 class JobControl(Protocol):
     """Finds and changes jobs of the user. Changes return the scheduler's error text, empty without one."""
 
@@ -221,8 +156,8 @@ class JobControl(Protocol):
     def release(self, refs: Sequence[JobRef]) -> str:
         """Undo `hold`."""
 
-    def queued_jobs(self, user: str) -> tuple[QueuedJob, ...] | Unreachable:
-        """Query the pending and running jobs of a user; an array is one job."""
+    def queued_jobs(self, user: str) -> dict[JobRef, str] | Unreachable:
+        """Query the names of a user's pending and running jobs, in the order of their ids."""
 
     def find_submission(
         self, submission: CutOffSubmission, others: Collection[JobRef], now_s: float
@@ -297,14 +232,20 @@ class Backend(NamedTuple):
         cancel_command: returns the shell command that cancels a job; empty if there is none. Its arguments
             are the job id, the job's name, and the cluster or service that a command must name; empty: the
             default cluster.
-        submit_sentinel: submits a sentinel job, or raises SchedulerRejected; None if not supported.
+        submit_sentinel: submits a small job that runs a command, in a folder and with a log, when another job
+            ends, or raises SchedulerRejected; None if not supported.
         controller_id: identifies the controller that an environment selects; empty if there is only one.
-        agent_launches: returns the ways to start agents beside a task, the best first; none if this host
-            cannot reach its processes.
+        agent_launches: returns the ways to start agents beside a task of a job: the best first, then those by
+            ssh; none if this host cannot reach its processes.
         in_job: returns the command that runs a command once on each node of the running job with a raw id, on
             a named cluster; None if the backend cannot.
-        submission_queries: what can be asked before a submission; None if nothing.
-        short_jobs: how the short job of `check --on-node` is run; None if the backend cannot run one.
+        test_only: whether arguments, in an environment, would be accepted; None if that cannot be asked.
+        partition: the limits of partitions (``a,b``; empty: the default one) of a cluster; None if not known.
+        version: that of the scheduler; None if not known.
+        submit_short_job: submits the short job of `check --on-node`: under a name that no other job has, with
+            options, a script and a log. Raises SchedulerMissing, SchedulerRejected, and SchedulerUnavailable
+            if there was no answer. If the job may exist after an error, it has been cancelled, or the error
+            says how to cancel it.
         pending_facts: queries what a job on a named cluster waits for; None if the backend cannot say.
         job_control: creates the `JobControl` of a named cluster; None if not supported.
         step_usage: queries what running jobs of the default cluster use, by raw job id; None if not known.
@@ -330,12 +271,16 @@ class Backend(NamedTuple):
     submitter: Callable[[BackendResources], Submitter] | None
     scheduler: Callable[[BackendResources, str], Scheduler]
     cancel_command: Callable[[str, str, str], str] = lambda *_: ""
-    submit_sentinel: Callable[[Runner, Sentinel], Submitted] | None = None
+    submit_sentinel: Callable[[Runner, Submitted, Sequence[str], str, str], Submitted] | None = None
     controller_id: Callable[[Mapping[str, str]], str] = lambda _environment: ""
-    agent_launches: Callable[[BackendResources, AgentRequest], tuple[AgentLaunch, ...]] = lambda *_: ()
+    agent_launches: Callable[[BackendResources, int, Task, AgentOptions], tuple[AgentLaunch, ...]] = (
+        lambda *_: ()
+    )
     in_job: Callable[[str, str, Sequence[str]], tuple[str, ...]] | None = None
-    submission_queries: SubmissionQueries | None = None
-    short_jobs: ShortJobs | None = None
+    test_only: Callable[[Runner, Sequence[str], Mapping[str, str]], SubmissionAnswer] | None = None
+    partition: Callable[[Runner, str, str], Partition | None] = lambda *_: None
+    version: Callable[[Runner], tuple[int, int] | None] = lambda _runner: None
+    submit_short_job: Callable[[Runner, str, Sequence[str], str, str], Submitted] | None = None
     pending_facts: Callable[[JobRef, str], PendingFacts | NotListed | Unreachable] | None = None
     job_control: Callable[[BackendResources, str], JobControl] | None = None
     step_usage: Callable[[Sequence[int]], Mapping[int, StepUsage]] | None = None

@@ -15,7 +15,8 @@ from jobmon_core.scheduler.base import AgentLaunch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon_core.scheduler.base import AgentRequest
+    from jobmon_core.domain.job.tracking.model import Task
+    from jobmon_core.domain.node.telemetry.agent import AgentOptions
 
 # the file names of interpreters, also with a version, or as a login shell
 INTERPRETER = re.compile(r"-?(python|pypy|(ba|da|k|z)?sh|perl|ruby|Rscript|julia|node)[\d.]*")
@@ -54,10 +55,10 @@ def _is_file(folder: str, word: str) -> bool:
     return os.path.isfile(os.path.join(folder, word))  # noqa: PTH113, PTH118 - Path raises for a word that is too long
 
 
-def agent_on_host(request: AgentRequest, *pids: int) -> tuple[AgentLaunch, ...]:
+def agent_on_host(task: Task, options: AgentOptions, *pids: int) -> tuple[AgentLaunch, ...]:
     """Return how to start an agent for processes and their descendants."""
     if not pids:
         return ()
-    options = request.options._replace(pids=pids, node=request.task.nodes)
+    options = options._replace(pids=pids, node=task.nodes)
     command = killed_first((sys.executable, *agent_command(options)))
     return (AgentLaunch((command,), signal.SIGTERM),)

@@ -93,7 +93,7 @@ class RecordedJob:
         self.clock = FakeClock(1_795_248_100.0)
         number = job_id(name)
         job = WatchedJob(f"slurm-{number}-x", number, self.clock.now() - 100, user="0", cluster="big")
-        slurm = SlurmScheduler(self.runner, clock=self.clock.now)
+        slurm = SlurmScheduler(self.runner)
         deps = monitor_deps(folder, slurm, self.clock)
         self.job_monitor = JobMonitor(job, replace(deps, cluster_name=lambda: "big"))
 

@@ -182,12 +182,11 @@ def test_no_code_compares_the_name_of_a_backend() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS.values(), ids=BACKENDS)
 def test_what_a_backend_imports_late_is_in_its_folder_and_takes_what_it_is_given(backend: Backend) -> None:
-    described = [backend, *(each for each in (backend.submission_queries, backend.short_jobs) if each)]
-    for record, (name, value) in ((each, item) for each in described for item in each._asdict().items()):
+    for name, value in backend._asdict().items():
         if isinstance(value, partial):
             module, attribute = value.args
             target = getattr(import_module(f"jobmon_core.scheduler.{module}"), attribute)
-            hint = ast.walk(ast.parse(type(record).__annotations__[name].__forward_arg__))
+            hint = ast.walk(ast.parse(Backend.__annotations__[name].__forward_arg__))
             parameters = next(each.elts for each in hint if isinstance(each, ast.List))  # of a Callable
             signature(target).bind(*parameters)
             assert module.startswith(f"{backend.name}.")

@@ -7,7 +7,7 @@ import pytest
 from jobmon_core.domain.job.tracking.model import Task
 from jobmon_core.domain.node.telemetry.agent import AgentOptions
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.base import AgentRequest, BackendResources
+from jobmon_core.scheduler.base import BackendResources
 from jobmon_core.scheduler.slurm.backend import SLURM
 from jobmon_core.scheduler.this_host import agent_on_host, command_name
 
@@ -38,9 +38,9 @@ def test_a_command_is_named_after_its_script_else_after_its_program(
 
 def test_each_way_to_start_an_agent_has_the_kernel_kill_it_before_the_job() -> None:
     task = Task("", JobState.RUNNING, "RUNNING", nodes="n[1-2]")
-    request = AgentRequest(12, task, AgentOptions("/folder"), allows_ssh=True)
-    step, logins = SLURM.agent_launches(_no_resources(), request)
-    (local,) = agent_on_host(request, 7)
+    options = AgentOptions("/folder")
+    step, logins = SLURM.agent_launches(_no_resources(), 12, task, options)
+    (local,) = agent_on_host(task, options, 7)
     for command in (*step.commands, *logins.commands, *local.commands):
         assert any("echo 1000 >/proc/self/oom_score_adj" in word for word in command)
 

@@ -38,9 +38,7 @@ def test_a_written_record_is_read_back(job: WatchedJob) -> None:
 
 
 def test_pending_indices_can_be_stored() -> None:
-    row = JobRow(
-        JobRef(12), JobState.CANCELLED, "CANCELLED", pending_indices=IndexSet.parse("1-9:2,12")
-    )
+    row = JobRow(JobRef(12), JobState.CANCELLED, "CANCELLED", pending_indices=IndexSet.parse("1-9:2,12"))
     job = WatchedJob("a", 12, 0.0, tasks={"": Task("", inquiry=EndInquiry(0.0, 0.0, row=row))})
     assert from_json(WatchedJob, json.loads(json.dumps(to_json(job)))) == job
 

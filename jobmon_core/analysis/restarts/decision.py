@@ -111,10 +111,8 @@ def _unseen(job: WatchedJob, task: Task) -> str:
 
 
 def _partition(job: WatchedJob) -> Partition | None:
-    queries = find_backend(job.backend).submission_queries
-    cluster = job.other_cluster
-    if queries and job.partition:
-        return queries.partition(Runner(), job.partition, cluster)
+    if job.partition:
+        return find_backend(job.backend).partition(Runner(), job.partition, job.other_cluster)
     return None
 
 

@@ -186,20 +186,20 @@ class CheckSubmission:
             return _SLURM
 
     def _with_answers(self, facts: Facts, backend: str, arguments: Sequence[str]) -> Facts:
-        queries = find_backend(backend).submission_queries
+        scheduler = find_backend(backend)
         file = facts.script_file
-        if queries is None or (file is not None and not file.can_read):
+        if scheduler.test_only is None or (file is not None and not file.can_read):
             return facts
         options = facts.request.options
-        answer = queries.test_only(self.runner, arguments, self.ctx.environment)
+        answer = scheduler.test_only(self.runner, arguments, self.ctx.environment)
         if answer.accepted is None:  # Slurm does not respond: the other queries would time out, too
             return replace(facts, test_only=answer)
         names, cluster = options.get("partition", ""), options.get("clusters", "")
         return replace(
             facts,
             test_only=answer,
-            partition=queries.partition(self.runner, names, cluster),
-            slurm_version=queries.version(self.runner),
+            partition=scheduler.partition(self.runner, names, cluster),
+            slurm_version=scheduler.version(self.runner),
         )
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.backends import is_local
 from jobmon_core.domain.before.checks.node_report import NodeReport, node_items
-from jobmon_core.domain.before.checks.node_script import NodeScript, node_script
+from jobmon_core.domain.before.checks.node_script import node_script
 from jobmon_core.domain.errors import SchedulerMissing, SchedulerRejected, SchedulerUnavailable
 from jobmon_core.domain.finding import Finding, failed, unknown, warned
 from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.slurm.rows import NotListed, Unreachable
+from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.system.runner import Runner
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.before.checks.facts import Facts
-    from jobmon_core.scheduler.base import ShortJobs, Submitted
+    from jobmon_core.scheduler.base import Submitted
 
 _ITEM = "node"
 _POLL_S = 1.0
@@ -29,6 +32,7 @@ _RUN_S = 240.0  # the job's own time limit is five minutes
 _LOG_S = 10.0  # a parallel file system may show a file late
 _FOLDER = "checks"
 _JOB_NAME = "jobmon-check"
+_STARTING = (JobState.CONFIGURING, JobState.POWER_UP_NODE)  # its nodes boot, which may take long
 
 
 class _End(NamedTuple):
@@ -51,8 +55,8 @@ class CheckNode:
         The short job is cancelled if it is still pending after ``wait_s`` seconds, if it runs for over four
         minutes, or if an exception such as that of Ctrl-C ends the check.
         """
-        jobs = find_backend(backend).short_jobs
-        if jobs is None:
+        submit = find_backend(backend).submit_short_job
+        if submit is None:
             yield replace(unknown(_why_no_node(backend)), id=_ITEM)
             return
         script = node_script(facts)
@@ -62,7 +66,12 @@ class CheckNode:
         try:
             path.touch(mode=0o600)  # it may contain what the user's script keeps secret
             path.write_text(script.text, encoding="utf-8")
-            end = self._run(jobs, script, path, log, wait_s)
+            end = self._run(
+                backend,
+                partial(submit, self.runner, path.stem, script.options, str(path), str(log)),
+                log,
+                wait_s,
+            )
         finally:
             path.unlink(missing_ok=True)
             log.unlink(missing_ok=True)
@@ -71,9 +80,9 @@ class CheckNode:
         else:
             yield from node_items(facts, script, NodeReport.parse(end.text))
 
-    def _run(self, jobs: ShortJobs, script: NodeScript, path: Path, log: Path, wait_s: float) -> _End:
+    def _run(self, backend: str, submit: Callable[[], Submitted], log: Path, wait_s: float) -> _End:
         try:
-            job = jobs.submit(self.runner, path.stem, script.options, str(path), str(log))
+            job = submit()
         except SchedulerRejected as error:
             return _End(failed(f"sbatch refuses the short job: {error}", "Your own job may be refused too."))
         except SchedulerMissing as error:
@@ -83,32 +92,41 @@ class CheckNode:
             return _End(warned(text, "Try again when Slurm responds."))
         try:
             self.tell(f"job {job.ref} looks at a node; Ctrl-C cancels it")
-            end = self._follow(jobs, job, log, wait_s)
+            end = self._follow(backend, job, log, wait_s)
         except BaseException:
-            self.tell(f"job {job.ref} {_cancelled(jobs.cancel(self.runner, job), job)}")
+            self.tell(f"job {job.ref} {self._cancel(backend, job)}")
             raise
         if end.is_over or end.problem is None:
             return end
-        result = _cancelled(jobs.cancel(self.runner, job), job)
-        return _End(replace(end.problem, text=f"{end.problem.text}, and {result}"))
+        return _End(replace(end.problem, text=f"{end.problem.text}, and {self._cancel(backend, job)}"))
 
-    def _follow(self, jobs: ShortJobs, job: Submitted, log: Path, wait_s: float) -> _End:
-        clock = self.ctx.clock
-        asked_s = clock.now()
+    def _follow(self, backend: str, job: Submitted, log: Path, wait_s: float) -> _End:
+        clock, scheduler = self.ctx.clock, self.ctx.scheduler(backend, job.cluster)
+        asked_s, reason = clock.now(), ""
         started_s: float | None = None
         while True:
-            state = jobs.state(self.runner, job)
+            answer = scheduler.ask_record(job.ref.job_id)
             now_s = clock.now()
-            if state and state.is_over:
-                return self._result(job, log, state.state)
-            if state and not state.is_waiting:
-                started_s = now_s if started_s is None else started_s
+            if isinstance(answer, NotListed):
+                return self._result(job, log, "")
+            if not isinstance(answer, Unreachable):
+                state, reason = answer[0].state, answer[0].reason
+                if not state.is_alive:
+                    return self._result(job, log, answer[0].raw_state)
+                if state.phase is not Phase.WAITING and state not in _STARTING:
+                    started_s = now_s if started_s is None else started_s
             if started_s is None and now_s - asked_s > wait_s:
-                return _End(_still_waiting(job, state.reason if state else "", wait_s), is_over=False)
+                return _End(_still_waiting(job, reason, wait_s), is_over=False)
             if started_s is not None and now_s - started_s > _RUN_S:
                 problem = warned(f"the short job {job.ref} did not end in time", "Check the node.")
                 return _End(problem, is_over=False)
             clock.wait(_POLL_S)
+
+    def _cancel(self, backend: str, job: Submitted) -> str:
+        cluster = f"-M {job.cluster} " if job.cluster else ""
+        if error := self.ctx.job_control(backend, job.cluster).cancel([job.ref]):
+            return f"could not be cancelled ({error}); `scancel {cluster}{job.ref}` cancels it"
+        return "was cancelled"
 
     def _result(self, job: Submitted, log: Path, state: str) -> _End:
         """Return what the short job wrote; a parallel file system may show it late."""
@@ -147,12 +165,3 @@ def _still_waiting(job: Submitted, reason: str, wait_s: float) -> Finding:
         f"the short job {job.ref} was still pending after {duration(wait_s)}{why}",
         "Try again with --wait 600, or when the partition is less busy.",
     )
-
-
-def _cancelled(error: str, job: Submitted) -> str:
-    cluster = ""
-    if job.cluster:
-        cluster = f"-M {job.cluster} "
-    if error:
-        return f"could not be cancelled ({error}); `scancel {cluster}{job.ref}` cancels it"
-    return "was cancelled"

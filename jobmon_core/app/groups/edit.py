@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.many.groups.model import GroupSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.lifecycle.start import MonitorStarter
-    from jobmon_core.scheduler.base import QueuedJob
 
 
 def open_group(
@@ -87,12 +86,12 @@ def add_job(
     return result[0]
 
 
-def queued_jobs(ctx: Context, glob: str) -> list[QueuedJob]:
-    """Return the user's pending and running jobs of the configured backend whose names match ``glob``."""
+def queued_jobs(ctx: Context, glob: str) -> dict[JobRef, str]:
+    """Return the names of the user's pending and running jobs that match ``glob``."""
     answer = ctx.job_control(ctx.configuration().backend).queued_jobs(user_name())
     if isinstance(answer, Unreachable):
         raise SchedulerUnavailable(f"the queue cannot be listed now: {answer.why}; try again later")
-    jobs = [job for job in answer if fnmatchcase(job.name, glob)]
+    jobs = {ref: name for ref, name in answer.items() if fnmatchcase(name, glob)}
     if not jobs:
         raise JobmonError(f"no pending or running job of yours has a name like {glob!r}")
     return jobs

@@ -12,7 +12,6 @@ from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.job_ids import JobRef, compact
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
-
 from jobmon_core.scheduler.process.backend import PROCESS
 from jobmon_core.scheduler.process.client import ProcessGroup, ProcessScheduler, WatchedProcess
 from jobmon_core.scheduler.process.find import find_process, find_processes, find_started_by

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from jobmon_core.scheduler.base import Backend, deferred
 
 if TYPE_CHECKING:
-    from jobmon_core.scheduler.base import AgentLaunch, AgentRequest, BackendResources, JobControl
+    from jobmon_core.domain.job.tracking.model import Task
+    from jobmon_core.domain.node.telemetry.agent import AgentOptions
+    from jobmon_core.scheduler.base import AgentLaunch, BackendResources, JobControl
     from jobmon_core.scheduler.local.client import LocalScheduler
 
 
@@ -17,14 +19,13 @@ def _scheduler(resources: BackendResources, _cluster: str = "") -> LocalSchedule
     return LocalScheduler(resources.folder())
 
 
-def _agent_launches(resources: BackendResources, request: AgentRequest) -> tuple[AgentLaunch, ...]:
+def _agent_launches(
+    resources: BackendResources, job_id: int, task: Task, options: AgentOptions
+) -> tuple[AgentLaunch, ...]:
     from jobmon_core.scheduler.this_host import agent_on_host
 
-    raw_job_id = request.task.raw_job_id or request.job_id
-    pid = _scheduler(resources).main_pid(request.job_id, raw_job_id)
-    if pid is None:
-        return ()
-    return agent_on_host(request, pid)
+    pid = _scheduler(resources).main_pid(job_id, task.raw_job_id or job_id)
+    return agent_on_host(task, options, *filter(None, [pid]))
 
 
 def _job_control(resources: BackendResources, _cluster: str) -> JobControl:

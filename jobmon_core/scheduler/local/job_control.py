@@ -12,7 +12,6 @@ from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.job.restart.model import LINEAGE_VARIABLE, ProcessesLeft
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
-from jobmon_core.scheduler.base import QueuedJob
 from jobmon_core.scheduler.local.job_dir import JobDir, all_job_dirs
 from jobmon_core.scheduler.process.find import is_jobmon
 from jobmon_core.system.process import ProcessId, ProcessStatus, processes_with
@@ -55,12 +54,10 @@ class LocalJobControl:
         """See `JobControl`."""
         return _CANNOT_HOLD
 
-    def queued_jobs(self, user: str) -> tuple[QueuedJob, ...] | Unreachable:  # noqa: ARG002 - see ask_queue
+    def queued_jobs(self, user: str) -> dict[JobRef, str]:  # noqa: ARG002 - see ask_queue
         """See `JobControl`."""
-        jobs = (
-            QueuedJob(JobRef(each.id), spec.name) for each, spec in self._jobs() if each.ended_s() is None
-        )
-        return tuple(sorted(jobs, key=lambda job: job.ref.job_id))
+        jobs = [(each.id, spec.name) for each, spec in self._jobs() if each.ended_s() is None]
+        return {JobRef(job_id): name for job_id, name in sorted(jobs)}
 
     def find_submission(
         self, submission: CutOffSubmission, others: Collection[JobRef], now_s: float

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from jobmon_core.scheduler.base import Backend
 
 if TYPE_CHECKING:
-    from jobmon_core.scheduler.base import AgentLaunch, AgentRequest, BackendResources
+    from jobmon_core.domain.job.tracking.model import Task
+    from jobmon_core.domain.node.telemetry.agent import AgentOptions
+    from jobmon_core.scheduler.base import AgentLaunch, BackendResources
     from jobmon_core.scheduler.process.client import ProcessScheduler
 
 
@@ -17,14 +19,15 @@ def _scheduler(resources: BackendResources, _cluster: str = "") -> ProcessSchedu
     return ProcessScheduler(resources.folder())
 
 
-def _agent_launches(resources: BackendResources, request: AgentRequest) -> tuple[AgentLaunch, ...]:
+def _agent_launches(
+    resources: BackendResources, job_id: int, task: Task, options: AgentOptions
+) -> tuple[AgentLaunch, ...]:
     from jobmon_core.scheduler.this_host import agent_on_host
 
-    first = request.task.raw_job_id
-    groups = (group for group in _scheduler(resources).groups() if group.job_id == request.job_id)
+    groups = (group for group in _scheduler(resources).groups() if group.job_id == job_id)
     group = next((group for group in groups if group.is_one_job), None)
-    pids = (process.id.pid for process in group.processes) if group else (first,)
-    return agent_on_host(request, *(pid for pid in pids if pid is not None))
+    pids = (process.id.pid for process in group.processes) if group else (task.raw_job_id,)
+    return agent_on_host(task, options, *(pid for pid in pids if pid is not None))
 
 
 PROCESS = Backend(

@@ -7,17 +7,18 @@ import sys
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from jobmon_core.scheduler.base import AgentLaunch, Backend, ShortJobs, SubmissionQueries, deferred
+from jobmon_core.scheduler.base import AgentLaunch, Backend, deferred
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jobmon_core.domain.before.pending.model import PendingFacts
+    from jobmon_core.domain.job.tracking.model import Task
     from jobmon_core.domain.logs.diagnosis.model import StepUsage
+    from jobmon_core.domain.node.telemetry.agent import AgentOptions
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.rows import NotListed, Unreachable
     from jobmon_core.scheduler.base import (
-        AgentRequest,
         BackendResources,
         JobControl,
         Scheduler,
@@ -64,8 +65,10 @@ def _controller_id(environment: Mapping[str, str]) -> str:
     return controller_fingerprint(environment)
 
 
-def _agent_launches(_resources: BackendResources, request: AgentRequest) -> tuple[AgentLaunch, ...]:
-    """Return a step beside the job's own and, if allowed, a login to each node.
+def _agent_launches(
+    _resources: BackendResources, job_id: int, task: Task, options: AgentOptions
+) -> tuple[AgentLaunch, ...]:
+    """Return a step beside the job's own, and a login to each node.
 
     srun answers SIGTERM by killing its tasks, which accounting would show; it forwards SIGUSR1 to them.
     """
@@ -74,16 +77,14 @@ def _agent_launches(_resources: BackendResources, request: AgentRequest) -> tupl
     from jobmon_core.scheduler.slurm import commands, values
     from jobmon_core.system.runner import Runner, succeeded
 
-    nodes, raw_job_id = node_names(request.task.nodes), request.task.raw_job_id or request.job_id
+    nodes, raw_job_id = node_names(task.nodes), task.raw_job_id or job_id
     if not nodes:
         return ()
     answer = Runner().capture(commands.program_version("srun"), _VERSION_TIMEOUT_S)
     version = (values.version(answer.stdout) if succeeded(answer) else None) or commands.OLDEST_VERSION
-    options = request.options._replace(job_id=str(raw_job_id))
+    options = options._replace(job_id=str(raw_job_id))
     agent = killed_first((sys.executable, *agent_command(options)))
     step = AgentLaunch((tuple(commands.agent_step(raw_job_id, len(nodes), agent, version)),), signal.SIGUSR1)
-    if not request.allows_ssh:
-        return (step,)
     agents = {node: agent_command(options._replace(node=node)) for node in nodes}
     logins = tuple(
         tuple(commands.agent_login(node, killed_first((sys.executable, *each))))
@@ -129,16 +130,10 @@ SLURM = Backend(
     controller_id=_controller_id,
     agent_launches=_agent_launches,
     in_job=_in_job,
-    submission_queries=SubmissionQueries(
-        test_only=deferred("slurm.submission", "test_only"),
-        partition=deferred("slurm.submission", "partition_of"),
-        version=deferred("slurm.submission", "version"),
-    ),
-    short_jobs=ShortJobs(
-        submit=deferred("slurm.short_job", "submit_short_job"),
-        state=deferred("slurm.short_job", "short_job_state"),
-        cancel=deferred("slurm.short_job", "cancel_short_job"),
-    ),
+    test_only=deferred("slurm.submission", "test_only"),
+    partition=deferred("slurm.submission", "partition_of"),
+    version=deferred("slurm.submission", "version"),
+    submit_short_job=deferred("slurm.short_job", "submit_short_job"),
     pending_facts=_pending_facts,
     job_control=_job_control,
     step_usage=_step_usage,

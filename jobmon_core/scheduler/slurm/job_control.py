@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
-from jobmon_core.scheduler.base import QueuedJob, Untraceable
+from jobmon_core.scheduler.base import Untraceable
 from jobmon_core.scheduler.slurm import commands, values
 from jobmon_core.scheduler.slurm.find_submitted import named_cluster
 from jobmon_core.scheduler.slurm.session_search import newest_job, read_sessions
 from jobmon_core.system.runner import succeeded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from jobmon_core.scheduler.base import CutOffSubmission
     from jobmon_core.system.runner import Runner
@@ -48,7 +48,7 @@ class SlurmJobControl:
         """See `JobControl`."""
         return self._change(refs, lambda ids: ["scontrol", *self._where(), "release", ",".join(ids)])
 
-    def queued_jobs(self, user: str) -> tuple[QueuedJob, ...] | Unreachable:
+    def queued_jobs(self, user: str) -> dict[JobRef, str] | Unreachable:
         """See `JobControl`; the name comes last, because it may contain any character."""
         listing = ["squeue", *commands.cluster_args(self.cluster), "-u", user, "-a", "-h", "-o", "%i|%j"]
         answer = self.runner.capture(listing, _TIMEOUT_S)
@@ -101,16 +101,8 @@ class SlurmJobControl:
         return []
 
 
-def _queued(text: str) -> tuple[QueuedJob, ...]:
-    jobs = {job.ref: job for job in reversed(list(_rows(text)))}
-    return tuple(sorted(jobs.values(), key=lambda job: job.ref.job_id))
-
-
-def _rows(text: str) -> Iterator[QueuedJob]:
-    for line in text.split("\n"):
-        listed, separator, name = line.partition("|")
-        job = None
-        if separator:
-            job = values.listed_id(listed.strip())
-        if job:
-            yield QueuedJob(JobRef(job[0].job_id), name)
+def _queued(text: str) -> dict[JobRef, str]:
+    rows = (line.partition("|") for line in text.split("\n"))
+    listed = ((values.listed_id(row[0].strip()), row[2]) for row in rows if row[1])
+    jobs = [(JobRef(job[0].job_id), name) for job, name in listed if job]
+    return dict(sorted(jobs, key=lambda job: job[0].job_id))

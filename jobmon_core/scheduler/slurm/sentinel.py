@@ -16,7 +16,7 @@ from jobmon_core.system.runner import NotStarted, succeeded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon_core.scheduler.base import Sentinel, Submitted
+    from jobmon_core.scheduler.base import Submitted
     from jobmon_core.system.runner import Runner
 
 _TIMEOUT_S = 30.0
@@ -31,10 +31,12 @@ _RESOURCES = ("--nodes=1", "--ntasks=1", "--cpus-per-task=1", "--mem=256M")
 _TIME = ("--time=60", "--time-min=30")
 
 
-def submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
-    """Submit a sentinel to the partition, account and QOS of its job."""
-    same = _options_of(runner, sentinel.after)
-    answer = runner.capture(sentinel_argv(sentinel, same), _TIMEOUT_S)
+def submit_sentinel(
+    runner: Runner, after: Submitted, command: Sequence[str], folder: str, log: str
+) -> Submitted:
+    """Submit a sentinel to the partition, account and QOS of the job ``after`` whose end it starts."""
+    same = _options_of(runner, after)
+    answer = runner.capture(sentinel_argv(after, command, folder, log, same), _TIMEOUT_S)
     if succeeded(answer):
         if jobs := sbatch_output.announced_jobs(answer.stdout.splitlines()):
             return jobs[-1]
@@ -45,21 +47,23 @@ def submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
     raise SchedulerRejected(answer.error_text.removeprefix(f"{_NEW_SESSION[0]}: "))
 
 
-def sentinel_argv(sentinel: Sentinel, same: Sequence[str]) -> list[str]:
+def sentinel_argv(
+    after: Submitted, command: Sequence[str], folder: str, log: str, same: Sequence[str]
+) -> list[str]:
     """Return the command line; ``same`` are the options shared with its job.
 
     ``--export=ALL`` leaks nothing: jobmon runs this command without webhooks and ``SBATCH_*``. The shell,
     not ``--output``, opens the log, because Slurm would expand patterns in its path.
     """
-    job_id = sentinel.after.ref.job_id
-    script = f"umask 077; exec {shlex.join(sentinel.command)} >>{shlex.quote(sentinel.log)} 2>&1"
+    job_id = after.ref.job_id
+    script = f"umask 077; exec {shlex.join(command)} >>{shlex.quote(log)} 2>&1"
     return [
         *_NEW_SESSION,
-        *("sbatch", "--parsable", *_cluster_args(sentinel.after)),
+        *("sbatch", "--parsable", *_cluster_args(after)),
         f"--dependency=afterany:{job_id}",
         f"--job-name=jobmon-sentinel-{job_id}",
         *(*_RESOURCES, *_TIME, "--requeue", "--export=ALL", "--output=/dev/null"),
-        f"--chdir={sentinel.folder}",
+        f"--chdir={folder}",
         *same,
         f"--wrap={script}",
     ]

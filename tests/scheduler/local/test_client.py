@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pytest
 
 from jobmon_core.domain.slurm.log_paths import LogPaths, PathContext, expand
-
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.local import client
 from tests.scheduler.local.harness import LocalHarness

@@ -6,7 +6,7 @@ import pytest
 
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
-from jobmon_core.scheduler.base import CutOffSubmission, QueuedJob, Untraceable
+from jobmon_core.scheduler.base import CutOffSubmission, Untraceable
 from jobmon_core.scheduler.slurm.job_control import SlurmJobControl
 from tests.support.fake_runner import FakeRunner, said
 
@@ -50,11 +50,11 @@ def test_a_refusal_is_reported_in_the_words_of_slurm_but_not_that_a_job_has_ende
 def test_an_array_is_one_queued_job_and_a_name_may_contain_anything() -> None:
     rows = "12_[3-9]|eval|2 x\n12_1|eval|2 x\n13+0|het\n13+1|het\nnonsense\n14|\n"
     runner = FakeRunner().on("squeue", answers=[said(rows)])
-    assert SlurmJobControl(runner).queued_jobs("me") == (
-        QueuedJob(JobRef(12), "eval|2 x"),
-        QueuedJob(JobRef(13), "het"),
-        QueuedJob(JobRef(14), ""),
-    )
+    assert SlurmJobControl(runner).queued_jobs("me") == {
+        JobRef(12): "eval|2 x",
+        JobRef(13): "het",
+        JobRef(14): "",
+    }
     runner = FakeRunner().on("squeue", answers=[said(stderr="squeue: down", exit_code=1)])
     assert isinstance(SlurmJobControl(runner).queued_jobs("me"), Unreachable)
 

@@ -8,12 +8,14 @@ import pytest
 
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.scheduler.base import Sentinel, Submitted
+from jobmon_core.scheduler.base import Submitted
 from jobmon_core.scheduler.slurm.sentinel import sentinel_argv, submit_sentinel
 from jobmon_core.system.runner import NotStarted, TimedOut
 from tests.support.fake_runner import FakeRunner, said
 
-SENTINEL = Sentinel(Submitted(JobRef(12)), ("python", "-m", "watch", "it"), "/home/me", "/home/me/12.log")
+JOB = Submitted(JobRef(12))
+COMMAND = ("python", "-m", "watch", "it")
+SENTINEL = (JOB, COMMAND, "/home/me", "/home/me/12.log")
 SBATCH = ("setsid", "--wait", "sbatch")
 
 
@@ -25,13 +27,13 @@ def asked(runner: FakeRunner) -> list[str]:
 
 def test_a_sentinel_is_named_by_its_id() -> None:
     runner = FakeRunner().on(*SBATCH, answers=[said("welcome to the cluster\n13\n")])
-    assert submit_sentinel(runner, SENTINEL) == Submitted(JobRef(13))
+    assert submit_sentinel(runner, *SENTINEL) == Submitted(JobRef(13))
 
 
 def test_a_sentinel_is_put_where_its_job_is() -> None:
     runner = FakeRunner().on(*SBATCH, answers=[said("13\n")])
     runner.on("squeue", answers=[said("a100,h100|lab|long\na100,h100|lab|long\n")])
-    submit_sentinel(runner, SENTINEL)
+    submit_sentinel(runner, *SENTINEL)
     assert {"--partition=a100,h100", "--account=lab", "--qos=long"} <= set(asked(runner))
 
 
@@ -40,13 +42,13 @@ def test_a_sentinel_is_put_where_its_job_is() -> None:
 )
 def test_options_that_slurm_does_not_report_are_left_to_their_defaults(told: TimedOut) -> None:
     runner = FakeRunner().on(*SBATCH, answers=[said("13\n")]).on("squeue", answers=[told])
-    submit_sentinel(runner, SENTINEL)
-    assert asked(runner) == sentinel_argv(SENTINEL, ())
+    submit_sentinel(runner, *SENTINEL)
+    assert asked(runner) == sentinel_argv(*SENTINEL, ())
 
 
 def test_a_sentinel_follows_its_job_to_another_cluster() -> None:
     runner = FakeRunner().on(*SBATCH, answers=[said("13;far\n")])
-    submit_sentinel(runner, SENTINEL._replace(after=Submitted(JobRef(12), "far")))
+    submit_sentinel(runner, Submitted(JobRef(12), "far"), *SENTINEL[1:])
     for argv in runner.asked:
         assert argv[argv.index("-M") + 1] == "far"
 
@@ -63,7 +65,7 @@ def test_a_sentinel_follows_its_job_to_another_cluster() -> None:
 )
 def test_a_rejection_contains_sbatchs_error(answer: TimedOut, words: str) -> None:
     with pytest.raises(SchedulerRejected) as refused:
-        submit_sentinel(FakeRunner().on(*SBATCH, answers=[answer]), SENTINEL)
+        submit_sentinel(FakeRunner().on(*SBATCH, answers=[answer]), *SENTINEL)
     assert str(refused.value) == words
 
 
@@ -72,13 +74,13 @@ def test_its_script_runs_the_command_whatever_letters_the_paths_hold(tmp_path: P
     folder.mkdir()
     log = folder / "the log"
     command = ("printf", "<%s>", "a b", "$HOME", "'")
-    *_, wrap = sentinel_argv(SENTINEL._replace(command=command, log=str(log)), ())
+    *_, wrap = sentinel_argv(JOB, command, "/home/me", str(log), ())
     subprocess.run(["/bin/sh", "-c", wrap.removeprefix("--wrap=")], check=True)
     assert log.read_text() == "<a b><$HOME><'>"
     assert log.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_sentinel_begins_after_its_job_however_that_ended() -> None:
-    argv = sentinel_argv(SENTINEL, ())
+    argv = sentinel_argv(*SENTINEL, ())
     assert "--dependency=afterany:12" in argv
-    assert shlex.join(SENTINEL.command) in argv[-1]
+    assert shlex.join(COMMAND) in argv[-1]

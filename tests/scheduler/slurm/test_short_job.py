@@ -8,12 +8,8 @@ import pytest
 
 from jobmon_core.domain.errors import SchedulerMissing, SchedulerRejected, SchedulerUnavailable
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.scheduler.base import ShortJobState, Submitted
-from jobmon_core.scheduler.slurm.short_job import (
-    cancel_short_job,
-    short_job_state,
-    submit_short_job,
-)
+from jobmon_core.scheduler.base import Submitted
+from jobmon_core.scheduler.slurm.short_job import submit_short_job
 from jobmon_core.system.runner import Result, TimedOut
 from tests.support.fake_runner import FakeRunner, said
 
@@ -79,37 +75,3 @@ def test_a_job_is_cancelled_by_its_name_if_sbatch_is_interrupted() -> None:
     with pytest.raises(KeyboardInterrupt):
         _submit(runner)
     assert runner.asked[1:] == [BY_NAME]
-
-
-@pytest.mark.parametrize(
-    ("row", "is_waiting", "is_over"),
-    [
-        ("PENDING|Priority", True, False),
-        ("CONFIGURING|None", True, False),
-        ("RUNNING|None", False, False),
-        *((f"{state}|None", False, False) for state in ("STOPPED", "SIGNALING", "RESIZING", "COMPLETING")),
-        ("STATE_OF_A_LATER_SLURM|None", False, False),
-        ("COMPLETED|None", False, True),
-        ("PREEMPTED|None", False, True),
-        ("", False, True),
-    ],
-)
-def test_only_a_final_state_or_an_unknown_job_is_an_end(row: str, *, is_waiting: bool, is_over: bool) -> None:
-    runner = FakeRunner().on("squeue", answers=[said(f"{row}\n" if row else "")])
-    state = short_job_state(runner, JOB)
-    assert state is not None
-    assert (state.is_waiting, state.is_over) == (is_waiting, is_over)
-    assert runner.asked[0][:3] == ("squeue", "-M", "far")
-
-
-def test_a_job_that_slurm_does_not_know_any_more_is_over_but_not_if_it_does_not_answer() -> None:
-    unknown = said(stderr="slurm_load_jobs error: Invalid job id specified", exit_code=1)
-    runner = FakeRunner().on("squeue", answers=[unknown, NO_ANSWER])
-    assert short_job_state(runner, JOB) == ShortJobState("", "", is_over=True)
-    assert short_job_state(runner, JOB) is None
-
-
-def test_the_error_of_scancel_is_returned_unless_the_job_has_ended() -> None:
-    runner = FakeRunner().on("scancel", answers=[said(), NO_ANSWER])
-    assert cancel_short_job(runner, JOB) == ""
-    assert "no answer" in cancel_short_job(runner, JOB)

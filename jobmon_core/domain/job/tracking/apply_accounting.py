@@ -137,9 +137,7 @@ def _remainder_row(task: Task, inquiry: EndInquiry, rows: Sequence[JobRow]) -> J
     return next((row for row in array_rows if row.state is inquiry.remaining_state), None)
 
 
-def _add_missing_tasks(
-    job: WatchedJob, rows: Sequence[JobRow], policy: Policy, now_s: float
-) -> WatchedJob:
+def _add_missing_tasks(job: WatchedJob, rows: Sequence[JobRow], policy: Policy, now_s: float) -> WatchedJob:
     """Add the tasks that left the queue before jobmon watched the job, or between two queue checks."""
     if job.watched_part:
         return job

@@ -194,9 +194,7 @@ def _is_later(submit_s: int | None, before_s: int | None) -> bool:
     return submit_s is not None and before_s is not None and submit_s > before_s
 
 
-def _extend_history(
-    task: Task, row: JobRow, asked_s: float, *, is_new_run: bool
-) -> tuple[StateChange, ...]:
+def _extend_history(task: Task, row: JobRow, asked_s: float, *, is_new_run: bool) -> tuple[StateChange, ...]:
     """Return the history, with a new entry if the state, its reason or the run changed."""
     if task.history and not is_new_run:
         last = task.history[-1]
