@@ -21,7 +21,7 @@ from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.node.health.assess import HealthFacts, assess
 from jobmon_core.domain.node.health.model import CheckpointHealth, HealthReport, Stage
 from jobmon_core.domain.node.health.nccl import NcclLines
-from jobmon_core.domain.node.health.network import NetworkFacts, NodeFabric, network_verdict
+from jobmon_core.domain.node.health.network import NodeFabric, network_verdict
 from jobmon_core.domain.node.health.pods import PodAnswer
 from jobmon_core.domain.node.telemetry.model import AgentReport, Fabric, Node, Sample
 from jobmon_core.domain.node.telemetry.summary import is_current
@@ -232,7 +232,7 @@ def _network(
         has_gpus = any(report.latest.gpus for report in reports)
     is_advancing = situation is not None and situation.is_advancing
     return network_verdict(
-        NetworkFacts(_nodes(live), files.nccl, tuple(fabrics), has_gpus, is_advancing, unread)
+        _nodes(live), files.nccl, fabrics, has_gpus=has_gpus, is_advancing=is_advancing, unread=unread
     )
 
 
@@ -338,7 +338,7 @@ def network_of(answers: Sequence[PodAnswer], nodes: int | None, *, has_gpus: boo
     """Return which network NCCL uses, by its lines in the logs of pods and their devices."""
     fabrics = [NodeFabric(each.pod, Fabric(each.ports), is_exclusive=False) for each in answers if each.ports]
     lines = NcclLines.together(each.nccl for each in answers)
-    return network_verdict(NetworkFacts(nodes, lines, tuple(fabrics), has_gpus))
+    return network_verdict(nodes, lines, fabrics, has_gpus=has_gpus)
 
 
 def facts_of_pods(

@@ -11,7 +11,7 @@ from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.node.health.model import CheckpointHealth, ClusterResources, NetworkState
 from jobmon_core.domain.node.health.nccl import read_nccl
-from jobmon_core.domain.node.health.network import NetworkFacts, network_verdict
+from jobmon_core.domain.node.health.network import network_verdict
 from jobmon_core.domain.node.health.pods import PodAnswer, parse_node_gpus
 from jobmon_core.scheduler.ray.api import check_names
 
@@ -197,7 +197,7 @@ def efa_info(
         except JobmonError as problem:
             error = error or str(problem)
     if not found:
-        return _efa_info(network_verdict(NetworkFacts(nodes=nodes, unread=error)), error)
+        return _efa_info(network_verdict(nodes, unread=error), error)
     return _efa_info(network_of(found, nodes))
 
 

@@ -153,38 +153,50 @@ def _line(traffic: _Traffic) -> str:
 _NO_LINES = NcclLines()
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkFacts:
-    """All that is known about the network of a running job. None means "not known"."""
+def network_verdict(
+    nodes: int | None,
+    nccl: NcclLines = _NO_LINES,
+    fabrics: Sequence[NodeFabric] = (),
+    *,
+    has_gpus: bool | None = None,
+    is_advancing: bool = False,
+    unread: str = "",
+) -> Finding:
+    """Return the verdict on the network of a running job; None means "not known".
 
-    nodes: int | None = None  # of the job
-    nccl: NcclLines = _NO_LINES
-    fabrics: tuple[NodeFabric, ...] = ()  # as the agents of the nodes see them
-    has_gpus: bool | None = None
-    is_advancing: bool = False  # its steps advance, so its collectives run
-    unread: str = ""  # why its logs could not be read
-
-
-def network_verdict(facts: NetworkFacts) -> Finding:
-    """Return the verdict on the network of a job."""
-    if facts.nodes == 1 and max(facts.nccl.node_counts, default=1) == 1:
+    ``fabrics`` is what agents see. If its steps advance, its collectives run. ``unread``: why its logs could
+    not be read.
+    """
+    if nodes == 1 and max(nccl.node_counts, default=1) == 1:
         text = "the job has one node, so nothing has to leave it"
         return network_finding(NetworkState.NOT_APPLICABLE, text=text)
-    fabric = fabric_text(facts.fabrics)
-    said = nccl_verdict(facts.nccl, facts.nodes, fabric)
+    fabric = fabric_text(fabrics)
+    said = nccl_verdict(nccl, nodes, fabric)
     counted = None
-    if facts.is_advancing:
-        counted = counters_verdict(facts.fabrics, facts.nodes)
+    if is_advancing:
+        counted = counters_verdict(fabrics, nodes)
     if said is not None and said.id != NetworkState.UNKNOWN:
         return _confirmed(said, counted)
     if counted is not None and counted.id != NetworkState.UNKNOWN:
         return counted
     if said is not None:
-        lacks_one = not fabric and facts.nodes is not None and len(facts.fabrics) == facts.nodes
-        if lacks_one:
-            return _without_fabric(said)
-        return said
-    return counted or _unknown(facts, fabric)
+        lacks_fabric = not fabric and nodes is not None and len(fabrics) == nodes
+        return _without_fabric(said) if lacks_fabric else said
+    if counted is None and has_gpus is False:
+        text = "the job has no GPUs, so NCCL connects none"
+        return network_finding(NetworkState.NOT_APPLICABLE, text=text)
+    return counted or _unknown(nodes, nccl, fabric, unread)
+
+
+def _unknown(nodes: int | None, nccl: NcclLines, fabric: str, unread: str) -> Finding:
+    text = "what the log has of NCCL does not say which network it uses"
+    if unread:
+        text = f"the logs could not be read: {unread}"
+    elif nccl.is_empty:
+        where = "" if nodes is None else f" of its {count(nodes, 'node')}"
+        text = f"the log has no line of NCCL about the network{where}"
+    evidence = (fabric,) if fabric else ()
+    return network_finding(NetworkState.UNKNOWN, text=text, evidence=evidence, advice=SHOW_NCCL)
 
 
 def _confirmed(said: Finding, counted: Finding | None) -> Finding:
@@ -201,18 +213,3 @@ def _without_fabric(said: Finding) -> Finding:
         return said
     text = "NCCL uses TCP sockets; the nodes show no faster network"
     return network_finding(NetworkState.OK, TCP, text, said.evidence)
-
-
-def _unknown(facts: NetworkFacts, fabric: str) -> Finding:
-    if facts.has_gpus is False:
-        text = "the job has no GPUs, so NCCL connects none"
-        return network_finding(NetworkState.NOT_APPLICABLE, text=text)
-    where = "" if facts.nodes is None else f" of its {count(facts.nodes, 'node')}"
-    if facts.unread:
-        text = f"the logs could not be read: {facts.unread}"
-    elif facts.nccl.is_empty:
-        text = f"the log has no line of NCCL about the network{where}"
-    else:
-        text = "what the log has of NCCL does not say which network it uses"
-    evidence = (fabric,) if fabric else ()
-    return network_finding(NetworkState.UNKNOWN, text=text, evidence=evidence, advice=SHOW_NCCL)

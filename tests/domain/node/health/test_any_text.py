@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.node.health.nccl import NcclLines, read_nccl
-from jobmon_core.domain.node.health.network import NetworkFacts, network_verdict
+from jobmon_core.domain.node.health.network import network_verdict
 from jobmon_core.domain.node.health.pods import pod_answer
 from jobmon_core.system.json_codec import to_json
 
@@ -25,7 +25,7 @@ _TEXTS = st.lists(st.one_of(_WORDS, st.text(max_size=20)), max_size=12).map("".j
 @given(st.lists(_TEXTS, max_size=4), st.sampled_from([None, 1, 2]))
 def test_lines_of_nccl(texts: list[str], nodes: int | None) -> None:
     found = read_nccl(f"n1:1:1 [0] NCCL INFO {text}" for text in texts)
-    assert json.dumps(to_json(network_verdict(NetworkFacts(nodes, found))))
+    assert json.dumps(to_json(network_verdict(nodes, found)))
 
 
 @given(

@@ -7,7 +7,7 @@ import pytest
 from jobmon_core.domain.finding import Finding
 from jobmon_core.domain.node.health.model import NetworkState
 from jobmon_core.domain.node.health.nccl import read_nccl
-from jobmon_core.domain.node.health.network import NetworkFacts, NodeFabric, counters_verdict, network_verdict
+from jobmon_core.domain.node.health.network import NodeFabric, counters_verdict, network_verdict
 from jobmon_core.domain.node.telemetry.model import Fabric, FabricKind, FabricPort
 
 OK, DEGRADED, FALLBACK = NetworkState.OK, NetworkState.DEGRADED, NetworkState.FALLBACK
@@ -34,7 +34,7 @@ def _node(
 
 def _verdict(*nodes: NodeFabric, advancing: bool = True, log: tuple[str, ...] = ()) -> Finding:
     nccl = read_nccl(f"n1:1:1 [0] NCCL INFO {line}" for line in log)
-    return network_verdict(NetworkFacts(2, nccl, nodes, has_gpus=True, is_advancing=advancing))
+    return network_verdict(2, nccl, nodes, has_gpus=True, is_advancing=advancing)
 
 
 @pytest.mark.parametrize(
@@ -138,11 +138,11 @@ def test_sockets_are_a_fallback_where_agents_see_a_fabric_and_fine_where_they_se
 
 
 def test_a_job_without_gpus_needs_no_nccl() -> None:
-    assert network_verdict(NetworkFacts(2, has_gpus=False)).id == NOT_APPLICABLE
+    assert network_verdict(2, has_gpus=False).id == NOT_APPLICABLE
 
 
 def test_logs_that_cannot_be_read_are_named() -> None:
-    found = network_verdict(NetworkFacts(2, unread="no result within 20 s"))
+    found = network_verdict(2, unread="no result within 20 s")
     assert found.text == "the logs could not be read: no result within 20 s"
 
 
@@ -166,7 +166,7 @@ def _channel(network: str, rest: str = "") -> str:
 
 def _said(lines: tuple[str, ...], nodes: int | None = 2) -> Finding:
     log = [f"gpu1:4242:4301 [0] NCCL {'' if each.startswith('WARN') else 'INFO '}{each}" for each in lines]
-    return network_verdict(NetworkFacts(nodes=nodes, nccl=read_nccl(log)))
+    return network_verdict(nodes, read_nccl(log))
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_lines_that_ray_prefixes_colours_and_shortens_are_read() -> None:
     found = read_nccl([f"{prefix}Using network AWS Libfabric{repeated}", f"{prefix}{_EFA}{repeated}"])
     assert found.networks == {"AWS Libfabric": 1}
     assert found.providers == {"efa": 1}
-    assert network_verdict(NetworkFacts(nodes=2, nccl=found)).title == "EFA"
+    assert network_verdict(2, found).title == "EFA"
 
 
 def test_what_another_program_says_about_networks_is_no_proof() -> None:
