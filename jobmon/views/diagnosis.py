@@ -12,6 +12,7 @@ from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.logs.diagnosis.patterns import CLEAN, JOB_PATTERN, is_job_pattern
 from jobmon_core.domain.logs.diagnosis.ray_log import is_repeated
+from jobmon_core.domain.node.triage.stacks import compare
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.visible_text import one_line
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line
     from jobmon_core.domain.logs.diagnosis.patterns import Pattern
     from jobmon_core.domain.logs.progress.events.event import Event
-    from jobmon_core.domain.node.triage.stacks import StackReport
+    from jobmon_core.domain.node.triage.stacks import Stacks
 
 
 _INDENT = "  "
@@ -250,19 +251,22 @@ def _advice(verdict: Event, subject: Subject) -> str:
     return verdict.advice.replace("JOBID", str(subject.ref))
 
 
-def _stacks_json(report: StackReport) -> dict[str, Any]:
+def _stacks_json(report: Stacks) -> dict[str, Any]:
     """Return the documented object ``stacks`` of ``jobmon diagnose --stacks --json``."""
+    text, odd = compare(report.stacks)
     return {
-        **fields(report.comparison, "text", "odd"),
+        "text": text,
+        "odd": odd,
         "processes": [fields(each, "node", "pid", "rank", "frames") for each in report.stacks],
         **fields(report, "dumps", "problems"),
     }
 
 
-def _stack_lines(report: StackReport, console: Console) -> Iterator[str]:
+def _stack_lines(report: Stacks, console: Console) -> Iterator[str]:
     yield from ("", "Stacks:")
-    if report.comparison.text:
-        yield from console.prose(report.comparison.text, _INDENT, _INDENT * 2)
+    text, _ = compare(report.stacks)
+    if text:
+        yield from console.prose(text, _INDENT, _INDENT * 2)
     groups: dict[tuple[str, ...], list[str]] = {}
     for stack in report.stacks:
         if stack.frames:

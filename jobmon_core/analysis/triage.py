@@ -20,7 +20,7 @@ from jobmon_core.domain.node.telemetry.agent import killed_first
 from jobmon_core.domain.node.telemetry.model import WorkerStatus
 from jobmon_core.domain.node.triage.judge import advised_for, is_due, judge, of_run, triage_events
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
-from jobmon_core.domain.node.triage.stacks import NodeStacks, StackReport, command, compare
+from jobmon_core.domain.node.triage.stacks import Stacks, command
 from jobmon_core.domain.slurm.states import Outcome, Phase, exit_phrase
 from jobmon_core.observe.logs.read import read_tail
 from jobmon_core.observe.patterns.xids import xid_errors
@@ -206,7 +206,7 @@ def with_workers(
     return replace(diagnosis, work="; ".join(filter(None, (diagnosis.work, found))))
 
 
-def take_stacks(job: WatchedJob, task: Task, telemetry: TaskTelemetry) -> StackReport:
+def take_stacks(job: WatchedJob, task: Task, telemetry: TaskTelemetry) -> Stacks:
     """Return the stacks of the processes of a running task; takes up to a minute and a half."""
     folder = _empty_folder(telemetry.folder / _STACKS)
     backend, job_id = find_backend(job.backend), str(task.raw_job_id or job.job_id)
@@ -216,21 +216,21 @@ def take_stacks(job: WatchedJob, task: Task, telemetry: TaskTelemetry) -> StackR
     elif pids := _pids(telemetry):
         argv = killed_first((sys.executable, *command(pids, "", str(folder))))
     else:
-        return StackReport(problems=("its processes are not known: no agent has reported any",))
+        return Stacks(problems=("its processes are not known: no agent has reported any",))
     result = Runner().capture(argv, _TIMEOUT_S)
     failed = () if succeeded(result) else (result.error_text,)
     return read_stacks(sorted(folder.glob("*.json")), failed)
 
 
-def read_stacks(files: Iterable[Path], failed: tuple[str, ...] = ()) -> StackReport:
+def read_stacks(files: Iterable[Path], failed: tuple[str, ...] = ()) -> Stacks:
     """Return what was taken on the nodes, a file each; ``failed`` says why that may not be all."""
-    nodes = [JsonFile(path, NodeStacks, _MAX_BYTES).read() for path in files]
+    nodes = [JsonFile(path, Stacks, _MAX_BYTES).read() for path in files]
     stacks = [stack for node in nodes for stack in node.stacks]
     stacks.sort(key=lambda stack: (stack.rank is None, stack.rank or 0, stack.node, stack.pid))
-    problems = [*failed, *(node.problem for node in nodes if node.problem)]
+    problems = [*failed, *(problem for node in nodes for problem in node.problems)]
     problems += [f"{stack.name} on {stack.node}: {stack.problem}" for stack in stacks if stack.problem]
     dumps = tuple(dump for node in nodes for dump in node.dumps)
-    return StackReport(tuple(stacks), compare(stacks), tuple(dict.fromkeys(problems)), dumps)
+    return Stacks(tuple(stacks), tuple(dict.fromkeys(problems)), dumps)
 
 
 def _empty_folder(folder: Path) -> Path:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.model import End
     from jobmon_core.domain.job.tracking.user_override import UserOverride
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis
-    from jobmon_core.domain.node.triage.stacks import StackReport
+    from jobmon_core.domain.node.triage.stacks import Stacks
     from jobmon_core.scheduler.base import Scheduler
 
 _STDIN_NAME = "<stdin>"
@@ -81,7 +81,7 @@ class Report:
     subject: Subject | None = None  # None for files
     unread: tuple[str, ...] = ()  # files that could not be read, with the reason
     live: LiveVerdict | None = None  # of a job that is running
-    stacks: StackReport | None = None  # where its processes are, if the user asked for that
+    stacks: Stacks | None = None  # where its processes are, if the user asked for that
     known: KnownFailure | None = None  # an earlier job that failed in the same way and has a note
 
 

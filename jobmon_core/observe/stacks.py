@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.job.own_files import Origin, OwnFiles
+from jobmon_core.domain.node.telemetry.processes import Process
 from jobmon_core.domain.node.triage.stacks import (
     KEPT_VARIABLES,
-    Candidate,
-    NodeStacks,
     Stack,
+    Stacks,
     parse_environment,
     to_dump,
 )
@@ -57,23 +57,22 @@ _MISSING = (
 )
 
 
-def take_stacks(runner: Runner, node: str, job_id: str, pids: Sequence[int], folder: Path) -> NodeStacks:
+def take_stacks(runner: Runner, node: str, job_id: str, pids: Sequence[int], folder: Path) -> Stacks:
     """Return the stacks of a task on this node."""
-    now_s = time.time()
     targets = to_dump(_candidates(job_id, frozenset(pids)))
     if not targets:
-        return NodeStacks(now_s, problem=f"{node}: no Python process of the job")
+        return Stacks(problems=(f"{node}: no Python process of the job",))
     ranks = {process.pid: rank for process, rank in targets if rank is not None}
     program = _py_spy(each.pid for each, _ in targets)
     if not program:
-        return NodeStacks(now_s, (), f"{node}: {_MISSING}", copy_dumps(ranks, folder, node))
+        return Stacks((), (f"{node}: {_MISSING}",), copy_dumps(ranks, folder, node))
     began_s = time.monotonic()
     stacks = []
     for process, rank in targets:
         left_s = _ALL_S - (time.monotonic() - began_s)
         text, problem = _dump(runner, program, process.pid, left_s)
         stacks.append(Stack(node, process.pid, rank, " ".join(process.argv)[:200], text, problem))
-    return NodeStacks(now_s, tuple(stacks), dumps=copy_dumps(ranks, folder, node))
+    return Stacks(tuple(stacks), dumps=copy_dumps(ranks, folder, node))
 
 
 def _dump(runner: Runner, program: str, pid: int, left_s: float) -> tuple[str, str]:
@@ -90,20 +89,20 @@ def _dump(runner: Runner, program: str, pid: int, left_s: float) -> tuple[str, s
     return ("", result.error_text)
 
 
-def _candidates(job_id: str, pids: frozenset[int]) -> list[Candidate]:
+def _candidates(job_id: str, pids: frozenset[int]) -> list[Process]:
     own = {each.pid: each for each in _own_processes()}
     if job_id:
-        return [each for each in own.values() if each.environment.get("SLURM_JOB_ID") == job_id]
+        return [each for each in own.values() if (each.environment or {}).get("SLURM_JOB_ID") == job_id]
     return [each for each in own.values() if pids & set(_with_ancestors(each.pid, own))]
 
 
-def _with_ancestors(pid: int, own: dict[int, Candidate]) -> Iterator[int]:
+def _with_ancestors(pid: int, own: dict[int, Process]) -> Iterator[int]:
     while pid in own:
         yield pid
         pid = own[pid].parent
 
 
-def _own_processes() -> Iterator[Candidate]:
+def _own_processes() -> Iterator[Process]:
     for pid in sorted(int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()):
         try:
             if (_PROC / str(pid)).stat().st_uid == os.getuid():
@@ -112,13 +111,14 @@ def _own_processes() -> Iterator[Candidate]:
             continue  # it has just ended, or may not be read
 
 
-def _candidate(pid: int) -> Candidate:
+def _candidate(pid: int) -> Process:
     folder, stat = _PROC / str(pid), read_stat(pid)
     argv = os.fsdecode((folder / "cmdline").read_bytes()).rstrip("\0").split("\0")
     environment = parse_environment((folder / "environ").read_bytes())
     ranks = {name: environment[name] for name in KEPT_VARIABLES if name in environment}
     program = Path(os.readlink(folder / "exe")).name  # noqa: PTH115 - of a removed program too
-    return Candidate(pid, stat.parent if stat else 0, tuple(argv), ranks, program.startswith("python"))
+    parent, started = (stat.parent, stat.start_ticks) if stat else (0, 0)
+    return Process(pid, parent, started, program, tuple(argv), ranks)
 
 
 def _py_spy(pids: Iterable[int]) -> str:

@@ -8,7 +8,7 @@ Each task of a job has a folder, with a folder for each of its nodes::
     state/telemetry/STATE_ID/TASK/agent.json             what the monitor notes about the agents
     state/telemetry/STATE_ID/TASK/agent.err              the error output of these processes
     state/telemetry/STATE_ID/TASK/stall/wanted           the monitor's request to the agents for stacks
-    state/telemetry/STATE_ID/TASK/stall/NODE.json        `NodeStacks`: the answer from a node
+    state/telemetry/STATE_ID/TASK/stall/NODE.json        `Stacks`: the answer from a node
     state/telemetry/STATE_ID/TASK/stall/NODE-rank-N.dump what PyTorch's flight recorder held
 
 TASK is the key of the task, or ``job`` for a task that is the whole job. At most one agent at a

@@ -16,7 +16,7 @@ from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt
 from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
 from jobmon_core.domain.node.telemetry.model import AgentReport, Sample, WorkerStatus
-from jobmon_core.domain.node.triage.stacks import NodeStacks, Stack
+from jobmon_core.domain.node.triage.stacks import Stack, Stacks
 from jobmon_core.domain.node.triage.state import Thresholds
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.observe.patterns.xids import xid_errors
@@ -147,7 +147,7 @@ def answer(job: MeasuredJob, *places: str) -> None:
     frames = 'Thread 1 (idle): "MainThread"\n    {} (train.py:9)\n'
     stacks = tuple(Stack("n1", 100 + i, i, text=frames.format(place)) for i, place in enumerate(places))
     file = job.telemetry("", "").stall_folder / "n1.json"
-    file.write_text(json.dumps(to_json(NodeStacks(job.now_s, stacks))))
+    file.write_text(json.dumps(to_json(Stacks(stacks))))
 
 
 def test_at_a_stall_the_agents_are_asked_once_which_rank_did_not_arrive(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_why_there_are_no_stacks_is_only_shown(tmp_path: Path) -> None:
     job.measured(sample(), 20)
     job.measured(sample(), 60, steps=False)
     file = job.telemetry("", "").stall_folder / "n1.json"
-    file.write_text(json.dumps(to_json(NodeStacks(job.now_s, problem="n1: py-spy is not installed"))))
+    file.write_text(json.dumps(to_json(Stacks(problems=("n1: py-spy is not installed",)))))
     event = job.measured(sample(), 5, steps=False)[-1]
     assert (event.subject, event.is_quiet) == ("stacks-at-stall", True)
     assert "py-spy is not installed" in event.text

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.triage import read_stacks
-from jobmon_core.domain.node.triage.stacks import command
+from jobmon_core.domain.node.triage.stacks import command, compare
 from jobmon_core.observe.stacks import take_stacks
 from jobmon_core.system.runner import Runner
 
@@ -65,9 +65,9 @@ def test_the_rank_of_a_deadlocked_pair_that_did_not_arrive_is_named(tmp_path: Pa
         (0, "all_reduce"),
         (1, "load_next_batch"),
     ]
-    assert report.comparison.odd == ("rank 1",)
+    assert compare(report.stacks)[1] == ("rank 1",)
 
 
 def test_a_job_without_python_processes_is_said_to_have_none(tmp_path: Path) -> None:
     taken = take_stacks(Runner(), "n1", "no-such-job", (), tmp_path)
-    assert taken.problem == "n1: no Python process of the job"
+    assert taken.problems == ("n1: no Python process of the job",)

@@ -13,7 +13,7 @@ from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import unusual_pause_s
 from jobmon_core.domain.logs.progress.model import Estimate, History, Progress
 from jobmon_core.domain.node.telemetry.model import GONE, RankGroup, Sample, Worker
-from jobmon_core.domain.node.triage.stacks import StackReport
+from jobmon_core.domain.node.triage.stacks import Stacks
 from jobmon_core.domain.node.triage.state import Thresholds
 
 _MIN_AGE_S = 60.0  # a report may be so late
@@ -69,7 +69,7 @@ class Situation:
     # by the own log of a worker that has ended: whether it shows that the worker had done its share
     own_logs: Mapping[str, bool] = field(default_factory=dict)
     step_errors: Mapping[int, str] = field(default_factory=dict)  # by rank: the line that srun printed
-    stacks: StackReport | None = None  # as the agents found them at the stall that still lasts
+    stacks: Stacks | None = None  # as the agents found them at the stall that still lasts
     since: Mapping[str, float] = field(default_factory=dict)  # since when a reported finding holds, by name
 
     @property

@@ -6,6 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.node.telemetry.processes import Process
 
 _MAX_PROCESSES = 16  # of one node
 _RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
@@ -20,17 +24,6 @@ _COLLECTIVE = re.compile(
     r"all_?reduce|all_?gather|all_?to_?all|reduce_scatter|broadcast|barrier|monitored_barrier|"
     r"rendezvous|\bwait\b|\brecv\b|synchronize|\bgather\b|\bscatter\b|allReduce|Barrier|Allreduce|Bcast",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A process of a task whose stack could be taken."""
-
-    pid: int
-    parent: int
-    argv: tuple[str, ...]
-    environment: dict[str, str]  # those of `KEPT_VARIABLES` that it has
-    is_python: bool = False  # by its executable
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +62,7 @@ def _threads(text: str) -> dict[str, tuple[str, ...]]:
     return {name: tuple(found) for name, found in threads.items()}
 
 
-def to_dump(processes: Iterable[Candidate]) -> Sequence[tuple[Candidate, int | None]]:
+def to_dump(processes: Iterable[Process]) -> Sequence[tuple[Process, int | None]]:
     """Return the Python processes whose stacks show where a program is, with their ranks.
 
     Where a launcher gave the processes of this node several ranks, these are the first process of each rank:
@@ -77,70 +70,50 @@ def to_dump(processes: Iterable[Candidate]) -> Sequence[tuple[Candidate, int | N
     bounded.
     """
     pythons = [each for each in processes if _runs_program(each)]
-    variable = next((name for name in _RANK_VARIABLES if len(_values(pythons, name)) > 1), None)
+    variable = next(
+        (name for name in _RANK_VARIABLES if len({_rank_of(each, name) for each in pythons} - {""}) > 1), None
+    )
     if variable is None:
         return [(each, None) for each in pythons[:_MAX_PROCESSES]]
     by_pid = {each.pid: each for each in pythons}
-    ranked = [(each, each.environment[variable]) for each in pythons if variable in each.environment]
     first = [
         (each, int(rank))
-        for each, rank in ranked
-        if rank.isdigit() and _rank_of(by_pid.get(each.parent), variable) != rank
+        for each in pythons
+        if (rank := _rank_of(each, variable)).isdigit()
+        if _rank_of(by_pid.get(each.parent), variable) != rank
     ]
     return sorted(first, key=lambda each: each[1])[:_MAX_PROCESSES]
 
 
-def _runs_program(process: Candidate) -> bool:
-    is_python = process.is_python or bool(process.argv and _PYTHON.fullmatch(process.argv[0]))
-    return is_python and not any(helper in part for part in process.argv for helper in _HELPERS)
+def _runs_program(process: Process) -> bool:
+    is_python = process.command.startswith("python") or (process.argv and _PYTHON.fullmatch(process.argv[0]))
+    return bool(is_python) and not any(helper in part for part in process.argv for helper in _HELPERS)
 
 
-def _values(processes: Sequence[Candidate], name: str) -> set[str]:
-    return {each.environment[name] for each in processes if name in each.environment}
-
-
-def _rank_of(process: Candidate | None, variable: str) -> str:
-    if process:
+def _rank_of(process: Process | None, variable: str) -> str:
+    if process and process.environment:
         return process.environment.get(variable, "")
     return ""
 
 
 @dataclass(frozen=True, slots=True)
-class NodeStacks:
-    """The stacks that were taken on one node; the content of a file."""
-
-    at_s: float = 0.0  # Unix seconds
-    stacks: tuple[Stack, ...] = ()
-    problem: str = ""  # why there are none
-    dumps: tuple[str, ...] = ()  # the copies of the flight recorder's dumps
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What the stacks of all ranks show together."""
-
-    text: str = ""  # one line; empty if nothing can be said
-    odd: tuple[str, ...] = ()  # the names of the ranks that are elsewhere than the others
-
-
-_NO_COMPARISON = Comparison()
-
-
-@dataclass(frozen=True, slots=True)
-class StackReport:
-    """Where the processes of a task are, on all of its nodes."""
+class Stacks:
+    """Where the processes of a task are, on one node (the content of a file) or on all of them."""
 
     stacks: tuple[Stack, ...] = ()  # by rank
-    comparison: Comparison = _NO_COMPARISON
     problems: tuple[str, ...] = ()  # why stacks are missing
     dumps: tuple[str, ...] = ()  # paths: what PyTorch's flight recorder held
+
+
+# what the stacks of all ranks show together, one line or empty; the names of the ranks that are elsewhere
+Comparison = tuple[str, tuple[str, ...]]
 
 
 def compare(stacks: Sequence[Stack]) -> Comparison:
     """Return which ranks are elsewhere than most others, and whether the others wait for them."""
     known = [stack for stack in stacks if stack.frames]
     if len(known) < 2:  # noqa: PLR2004 - one has no peer
-        return Comparison()
+        return "", ()
     waiting = [stack for stack in known if _waits(stack)]
     missing = [stack for stack in known if stack not in waiting]
     if 0 < len(missing) <= len(waiting):
@@ -148,22 +121,22 @@ def compare(stacks: Sequence[Stack]) -> Comparison:
     counts = Counter(stack.frames for stack in known)
     (usual, number), *_ = counts.most_common(1)
     if number == len(known):
-        return Comparison(f"all {len(known)} are at {usual[0]}")
+        return f"all {len(known)} are at {usual[0]}", ()
     if 2 * number <= len(known):
-        return Comparison("the ranks are at different places, as in a program that computes")
+        return "the ranks are at different places, as in a program that computes", ()
     return _odd([stack for stack in known if stack.frames != usual], f"{number} others are at {usual[0]}")
 
 
 def _odd(odd: Sequence[Stack], others: str) -> Comparison:
     where = "; ".join(f"{stack.name} is at {stack.frames[0]}" for stack in odd)
-    return Comparison(f"{where}; {others}", tuple(stack.name for stack in odd))
+    return f"{where}; {others}", tuple(stack.name for stack in odd)
 
 
 def _missing(missing: Sequence[Stack], waiting: Sequence[Stack]) -> Comparison:
     where = "; ".join(f"{stack.name} did not arrive: it is at {stack.frames[0]}" for stack in missing)
     count = "the other waits" if len(waiting) == 1 else f"the other {len(waiting)} wait"
     call = next(frame for frame in waiting[0].frames if _COLLECTIVE.search(_function(frame)))
-    return Comparison(f"{where}; {count} in {call}", tuple(stack.name for stack in missing))
+    return f"{where}; {count} in {call}", tuple(stack.name for stack in missing)
 
 
 def _waits(stack: Stack) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jobmon_core.domain.node.triage.stacks import Candidate, Stack, compare, to_dump
+from jobmon_core.domain.node.telemetry.processes import Process
+from jobmon_core.domain.node.triage.stacks import Stack, compare, to_dump
 
 DUMP = """\
 Process 17: python train.py
@@ -27,37 +28,36 @@ def test_the_frames_are_those_of_the_main_thread() -> None:
 
 
 def test_the_rank_that_did_not_arrive_is_named_even_of_two() -> None:
-    found = compare([stack(0), stack(1, "load_next_batch", 33)])
-    assert found.odd == ("rank 1",)
-    assert found.text == (
+    text, odd = compare([stack(0), stack(1, "load_next_batch", 33)])
+    assert odd == ("rank 1",)
+    assert text == (
         "rank 1 did not arrive: it is at load_next_batch (train.py:33); "
         "the other waits in all_reduce (train.py:12)"
     )
-    assert compare([*(stack(rank) for rank in range(7)), stack(7, "read_shard")]).odd == ("rank 7",)
+    assert compare([*(stack(rank) for rank in range(7)), stack(7, "read_shard")])[1] == ("rank 7",)
 
 
 def test_ranks_that_are_all_in_the_same_place() -> None:
-    found = compare([stack(0), stack(1), stack(2)])
-    assert (found.text, found.odd) == ("all 3 are at all_reduce (train.py:12)", ())
+    assert compare([stack(0), stack(1), stack(2)]) == ("all 3 are at all_reduce (train.py:12)", ())
 
 
 def test_ranks_that_compute_are_each_elsewhere() -> None:
     found = compare([stack(rank, "forward", rank) for rank in range(4)])
-    assert (found.text, found.odd) == ("the ranks are at different places, as in a program that computes", ())
+    assert found == ("the ranks are at different places, as in a program that computes", ())
 
 
 def test_one_rank_in_another_place_of_the_computation() -> None:
-    found = compare([stack(0, "save", 5), *(stack(rank, "forward") for rank in (1, 2, 3))])
-    assert found.odd == ("rank 0",)
-    assert found.text == "rank 0 is at save (train.py:5); 3 others are at forward (train.py:12)"
+    text, odd = compare([stack(0, "save", 5), *(stack(rank, "forward") for rank in (1, 2, 3))])
+    assert odd == ("rank 0",)
+    assert text == "rank 0 is at save (train.py:5); 3 others are at forward (train.py:12)"
 
 
 def test_one_stack_alone_shows_nothing() -> None:
-    assert compare([stack(0), Stack("n1", 5, 1, problem="Permission denied")]).text == ""
+    assert compare([stack(0), Stack("n1", 5, 1, problem="Permission denied")]) == ("", ())
 
 
-def process(pid: int, parent: int = 1, name: str = "python", **environment: str) -> Candidate:
-    return Candidate(pid, parent, (name, "train.py"), environment)
+def process(pid: int, parent: int = 1, name: str = "python", **environment: str) -> Process:
+    return Process(pid, parent, 0, argv=(name, "train.py"), environment=environment)
 
 
 def test_of_each_rank_its_first_process_is_taken() -> None:
@@ -69,8 +69,8 @@ def test_of_each_rank_its_first_process_is_taken() -> None:
 
 
 def test_without_ranks_all_python_processes_are_taken_but_few() -> None:
-    tracker = Candidate(9, 1, ("python", "-c", "from multiprocessing.resource_tracker import main"), {})
-    agent = Candidate(8, 1, ("python", "-m", "jobmon_core.agent"), {})
+    tracker = Process(9, 1, 0, argv=("python", "-c", "from multiprocessing.resource_tracker import main"))
+    agent = Process(8, 1, 0, argv=("python", "-m", "jobmon_core.agent"))
     assert [each.pid for each, _ in to_dump([tracker, agent, process(7, name="/opt/x/bin/python3.12")])] == [
         7
     ]

@@ -9,6 +9,7 @@ from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.node.telemetry.model import Worker
 from jobmon_core.domain.node.telemetry.summary import SPINNING_PERCENT, power_share
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
+from jobmon_core.domain.node.triage.stacks import compare
 from jobmon_core.domain.node.triage.windows import (
     GpuView,
     cpu_use,
@@ -101,13 +102,13 @@ def stacks_at_stall(situation: Situation) -> Event | None:
     taken = situation.stacks
     if taken is None or not (taken.stacks or taken.problems):
         return None
-    odd, known = taken.comparison.odd, [stack for stack in taken.stacks if stack.frames]
+    (what, odd), known = compare(taken.stacks), [stack for stack in taken.stacks if stack.frames]
     known.sort(key=lambda stack: stack.name not in odd)
     problems = [f"no stack: {problem}" for problem in taken.problems]
     if not known:
         text = f"where its processes are is not known: {taken.problems[0] if taken.problems else 'no stack'}"
     else:
-        text = taken.comparison.text or f"{known[0].name} is at {known[0].frames[0]}"
+        text = what or f"{known[0].name} is at {known[0].frames[0]}"
     return situation.finding(
         "stacks-at-stall",
         "A rank did not arrive" if odd else "Where its processes are",
