@@ -45,4 +45,4 @@ def cpu(pid: int) -> Cpu:
     stat = proc.read_stat(pid)
     if stat is None:
         raise ProcessLookupError(pid)
-    return Cpu(own_ns / 1e9, stat.children_s)
+    return Cpu(own_ns / 1e9, stat.usage.children_s)

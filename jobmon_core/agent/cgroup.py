@@ -24,20 +24,15 @@ _SLURM = re.compile(r"/job_|/slurm")  # in the path of a cgroup of Slurm's: of a
 
 
 @dataclass(frozen=True, slots=True)
-class Hierarchy:
-    """Where one hierarchy of cgroups is mounted."""
-
-    folder: str
-    root: str  # the cgroup that the folder shows; a container sees its own part only
-    is_v2: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Cgroup:
-    """A cgroup that holds all processes of a task."""
+    """A cgroup."""
 
     folder: str
     is_v2: bool
+
+
+# by controller: the topmost cgroup that is mounted, and its path; a container sees its own part only
+Mounted = dict[str, tuple[Cgroup, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +44,21 @@ class CpuQuota:
     throttled_periods: int = 0
 
 
-def hierarchies(mounts: str) -> dict[str, Hierarchy]:
-    """Return the hierarchy of each controller; that of v2 is under ``""``.
-
-    ``mounts`` is the content of /proc/self/mountinfo.
-    """
-    found = {}
+def hierarchies(mounts: str) -> Mounted:
+    """Return what /proc/self/mountinfo shows; v2 is under ``""``."""
+    found: Mounted = {}
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
         fields, kind = before.split(" "), after.split(" ")
         if kind[0] == "cgroup2":
-            found[""] = Hierarchy(fields[4], fields[3], is_v2=True)
+            found[""] = Cgroup(fields[4], is_v2=True), fields[3]
         elif kind[0] == "cgroup":
             for controller in kind[2].split(","):
-                found[controller] = Hierarchy(fields[4], fields[3], is_v2=False)
+                found[controller] = Cgroup(fields[4], is_v2=False), fields[3]
     return found
 
 
-def memory_cgroup(pids: Iterable[int], mounted: dict[str, Hierarchy], proc: str = PROC) -> Cgroup | None:
+def memory_cgroup(pids: Iterable[int], mounted: Mounted, proc: str = PROC) -> Cgroup | None:
     """Return the cgroup whose memory limit counts for these processes."""
     chain = list(_chain("memory", pids, mounted, proc))
     limited = (group for group in chain if _memory_limit(group) is not None)
@@ -74,7 +66,7 @@ def memory_cgroup(pids: Iterable[int], mounted: dict[str, Hierarchy], proc: str 
     return next(limited, None) or next(of_slurm, None)
 
 
-def cpu_cgroup(pids: Iterable[int], mounted: dict[str, Hierarchy], proc: str = PROC) -> Cgroup | None:
+def cpu_cgroup(pids: Iterable[int], mounted: Mounted, proc: str = PROC) -> Cgroup | None:
     """Return the cgroup whose CPU quota counts for these processes; None if no quota is known."""
     return next((group for group in _chain("cpu", pids, mounted, proc) if cpu_quota(group)), None)
 
@@ -142,21 +134,21 @@ def cpu_quota(group: Cgroup) -> CpuQuota | None:
     return CpuQuota(int(quota) / int(period), periods, throttled)
 
 
-def _chain(
-    controller: str, pids: Iterable[int], mounted: dict[str, Hierarchy], proc: str
-) -> Iterator[Cgroup]:
+def _chain(controller: str, pids: Iterable[int], mounted: Mounted, proc: str) -> Iterator[Cgroup]:
+    """Yield the smallest cgroup that holds all these processes, and those around it."""
     hierarchy = mounted.get(controller) or mounted.get("")
     if hierarchy is None:
         return
-    paths = [path for pid in pids if (path := _path(f"{proc}/{pid}", "" if hierarchy.is_v2 else controller))]
+    top, root = hierarchy
+    paths = [path for pid in pids if (path := _path(f"{proc}/{pid}", "" if top.is_v2 else controller))]
     if not paths:
         return
     common = os.path.commonpath(paths)
-    inside = common.startswith(hierarchy.root)
-    folder = hierarchy.folder + (f"/{common.removeprefix(hierarchy.root).strip('/')}" if inside else "")
+    inside = common.startswith(root)
+    folder = top.folder + (f"/{common.removeprefix(root).strip('/')}" if inside else "")
     folder = folder.rstrip("/")
-    while len(folder) >= len(hierarchy.folder):
-        yield Cgroup(folder, hierarchy.is_v2)
+    while len(folder) >= len(top.folder):
+        yield Cgroup(folder, top.is_v2)
         folder = folder.rpartition("/")[0]
 
 

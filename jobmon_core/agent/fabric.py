@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.agent.proc import PROC, SYS, Background, bytes_of_cards, read_file
@@ -28,17 +29,9 @@ _EFA_OPERATIONS = (
 _INFINIBAND_TYPE = b"32"  # ARPHRD_INFINIBAND of an interface with IP over InfiniBand
 
 
-class _Port(NamedTuple):
-    device: str
-    number: int
-    kind: FabricKind
-    is_active: bool
-    total: int | None
-
-
 class _Counters(NamedTuple):
     at_s: float
-    ports: tuple[_Port, ...]
+    ports: dict[FabricPort, int | None]  # the bytes so far
     received: int
     sent: int
     over_fabric: int
@@ -74,9 +67,9 @@ class FabricMeter:
 
 
 def _read(at_s: float, proc: str, sys: str) -> _Counters:
-    ports = tuple(_ports(f"{sys}/class/infiniband"))
+    ports = dict(_ports(f"{sys}/class/infiniband"))
     if not ports:
-        return _Counters(at_s, (), 0, 0, 0)
+        return _Counters(at_s, {}, 0, 0, 0)
     cards = bytes_of_cards(proc, sys)
     over_fabric = sum(
         sum(both) for name, both in cards.items() if _text(f"{sys}/class/net/{name}/type") == _INFINIBAND_TYPE
@@ -85,7 +78,7 @@ def _read(at_s: float, proc: str, sys: str) -> _Counters:
     return _Counters(at_s, ports, received, sum(sent for _, sent in cards.values()), over_fabric)
 
 
-def _ports(folder: str) -> Iterator[_Port]:
+def _ports(folder: str) -> Iterator[tuple[FabricPort, int | None]]:
     left = _MAX_PORTS
     for device in _names(folder):
         for number in _names(f"{folder}/{device}/ports"):
@@ -94,7 +87,8 @@ def _ports(folder: str) -> Iterator[_Port]:
             if left and kind is not None and number.isdecimal():
                 left -= 1
                 is_active = _text(f"{port}/state").startswith(b"4")  # 4: ACTIVE
-                yield _Port(device, int(number), kind, is_active, _total(port, kind) if is_active else None)
+                total = _total(port, kind) if is_active else None
+                yield FabricPort(device, int(number), kind, is_active), total
 
 
 def _kind(port: str) -> FabricKind | None:
@@ -149,13 +143,12 @@ def _names(folder: str) -> list[str]:
 def _rates(before: _Counters | None, now: _Counters) -> Fabric:
     span_s = now.at_s - before.at_s if before else 0.0
     if before is None or not before.ports or span_s <= 0:
-        return Fabric(tuple(FabricPort(*port[:4]) for port in now.ports))
-    totals = {port[:2]: port.total for port in before.ports}
-    ports = tuple(
-        FabricPort(*port[:4], _rate(totals.get(port[:2]), port.total, span_s)) for port in now.ports
-    )
+        return Fabric(tuple(now.ports))
     return Fabric(
-        ports,
+        tuple(
+            replace(port, bytes_per_s=_rate(before.ports.get(port), total, span_s))
+            for port, total in now.ports.items()
+        ),
         round(span_s, 1),
         _rate(before.sent, now.sent, span_s),
         _rate(before.received, now.received, span_s),

@@ -32,48 +32,8 @@ _NVLINK_FIELDS = (
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GpuReading:
-    """A GPU over a span of time; which task its processes belong to is not known yet."""
-
-    gpu: Gpu
-    pids: tuple[int, ...] | None
-
-
-class Gpus:
-    """The GPUs that the agent can see. All methods may hang if the driver does."""
-
-    def __init__(self, nvml: Nvml) -> None:
-        """Find the GPUs."""
-        self._nvml = nvml
-        self._devices = [_Device(nvml, index) for index in range(nvml.count)]
-        handles = [device.handle for device in self._devices if device.handle is not None]
-        self._events = nvml.subscribe(handles)
-
-    @property
-    def unavailable(self) -> tuple[str, ...]:
-        """What the driver does not tell, and why."""
-        return tuple(f"GPU {figure}: {why}" for figure, why in self._nvml.unavailable.items())
-
-    def look(self) -> None:
-        """Note the utilisation and the power of each GPU at this moment."""
-        for device in self._devices:
-            device.look()
-
-    def read(self) -> tuple[GpuReading, ...]:
-        """Return the GPUs as they are now, with the means of utilisation and power since the last call."""
-        for handle, xid in self._nvml.new_xids(self._events):
-            if device := self._device_of(handle):
-                device.xids = tuple(dict.fromkeys((*device.xids, xid)))
-        return tuple(device.read() for device in self._devices)
-
-    def _device_of(self, handle: Any) -> _Device | None:
-        with suppress(GpuLost):  # XID 79, for one, says that the driver does not reach the GPU any more
-            index: int | None = self._nvml.ask("", "nvmlDeviceGetIndex", handle)
-            if index is not None:
-                return self._devices[index]
-        same = (each for each in self._devices if each.handle and address(each.handle) == address(handle))
-        return next(same, None)
+# a GPU over a span of time, and the processes on it, if they can be seen; those of other tasks are among them
+Reading = tuple[Gpu, tuple[int, ...] | None]
 
 
 class _Device:
@@ -93,7 +53,7 @@ class _Device:
         if self.handle is not None:
             self._unless_lost(self._look)
 
-    def read(self) -> GpuReading:
+    def read(self) -> Reading:
         self._gpu, self._pids = dataclasses.replace(self._constant, xids=self.xids), None
         if self.handle is not None:
             self._is_lost = False
@@ -101,7 +61,7 @@ class _Device:
         is_lost = self._is_lost or self.handle is None
         gpu = dataclasses.replace(self._gpu, is_lost=True) if is_lost else self._averaged()
         self._looks.clear()
-        return GpuReading(gpu, self._pids)
+        return gpu, self._pids
 
     def _unless_lost(self, work: Callable[[], None]) -> None:
         try:
@@ -268,10 +228,10 @@ class GpuLost(Exception):
 
 
 class Nvml:
-    """The library, initialised."""
+    """The library, and the GPUs that it shows. All methods may hang if the driver does."""
 
     def __init__(self) -> None:
-        """Load and initialise the library, which may take seconds; raise OSError without an NVIDIA driver."""
+        """Find the GPUs, which may take seconds; raise OSError without an NVIDIA driver."""
         try:
             ctypes.CDLL(_LIBRARY)
         except OSError as error:
@@ -282,9 +242,31 @@ class Nvml:
         self.unavailable: dict[str, str] = {}  # why the driver refuses a kind of figure
         try:
             pynvml.nvmlInit()
-            self.count: int = pynvml.nvmlDeviceGetCount()
+            count = pynvml.nvmlDeviceGetCount()
         except pynvml.NVMLError as error:
             raise OSError(f"the NVIDIA driver answers: {error}") from error
+        self._devices = [_Device(self, index) for index in range(count)]
+        self._events = self._subscribed()
+
+    def look(self) -> None:
+        """Note the utilisation and the power of each GPU at this moment."""
+        for device in self._devices:
+            device.look()
+
+    def read(self) -> tuple[Reading, ...]:
+        """Return the GPUs as they are now, with the means of utilisation and power since the last call."""
+        for handle, xid in self._new_xids():
+            if device := self._device_of(handle):
+                device.xids = tuple(dict.fromkeys((*device.xids, xid)))
+        return tuple(device.read() for device in self._devices)
+
+    def _device_of(self, handle: Any) -> _Device | None:
+        with suppress(GpuLost):  # XID 79, for one, says that the driver does not reach the GPU any more
+            index: int | None = self.ask("", "nvmlDeviceGetIndex", handle)
+            if index is not None:
+                return self._devices[index]
+        same = (each for each in self._devices if each.handle and address(each.handle) == address(handle))
+        return next(same, None)
 
     def ask(self, figure: str, function: str, *arguments: Any) -> Any:
         """Return what a function of pynvml returns; None if the driver refuses ``figure``."""
@@ -297,9 +279,10 @@ class Nvml:
                 self.unavailable.setdefault(figure, str(error))
             return None
 
-    def subscribe(self, handles: list[Any]) -> Any:
+    def _subscribed(self) -> Any:
         """Return a set of events that gets the errors which the driver reports; None if it refuses."""
         events = self.ask("XIDs", "nvmlEventSetCreate")
+        handles = [device.handle for device in self._devices if device.handle is not None]
         for handle in handles if events is not None else ():
             try:
                 self.ask(
@@ -311,12 +294,12 @@ class Nvml:
                 continue
         return events
 
-    def new_xids(self, events: Any) -> list[tuple[Any, int]]:
+    def _new_xids(self) -> list[tuple[Any, int]]:
         """Return the errors reported since the last call, each as the handle of a GPU and an XID."""
         found: list[tuple[Any, int]] = []
-        while events is not None and len(found) < _MAX_EVENTS:
+        while self._events is not None and len(found) < _MAX_EVENTS:
             try:
-                event = self.constants.nvmlEventSetWait(events, 0)
+                event = self.constants.nvmlEventSetWait(self._events, 0)
             except self.constants.NVMLError:  # a timeout: there are no more
                 break
             found.append((event.device, int(event.eventData)))

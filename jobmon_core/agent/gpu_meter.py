@@ -6,7 +6,7 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING
 
-from jobmon_core.agent.gpu_devices import GpuReading, Gpus, Nvml
+from jobmon_core.agent.gpu_devices import Nvml, Reading
 from jobmon_core.agent.proc import Background
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ class GpuMeter:
         """Touch nothing yet."""
         self.unavailable: tuple[str, ...] = ()
         self._background = Background()
-        self._gpus: Gpus | None = None
+        self._nvml: Nvml | None = None
         self._is_absent = False
-        self._readings: tuple[GpuReading, ...] = ()
+        self._readings: tuple[Reading, ...] = ()
         self._once_used: set[int] = set()
 
     def look(self) -> None:
@@ -44,36 +44,36 @@ class GpuMeter:
             self.unavailable = (_SILENT,)
             return ()
         readings = self._readings
-        used = {reading.gpu.index for reading in readings if not set(reading.pids or ()).isdisjoint(pids)}
+        used = {gpu.index for gpu, on_it in readings if not set(on_it or ()).isdisjoint(pids)}
         self._once_used |= used
         # the driver does not tell any more which processes hold a lost GPU
-        used |= {reading.gpu.index for reading in readings if reading.gpu.is_lost} & self._once_used
-        indices = task_gpus(environments, [reading.gpu.uuid for reading in readings], used)
-        return tuple(self._with_processes(readings[index], pids) for index in indices)
+        used |= {gpu.index for gpu, _ in readings if gpu.is_lost} & self._once_used
+        indices = task_gpus(environments, [gpu.uuid for gpu, _ in readings], used)
+        return tuple(self._with_processes(*readings[index], pids) for index in indices)
 
-    def _with_processes(self, reading: GpuReading, pids: Collection[int]) -> Gpu:
-        if reading.pids is None:
-            return reading.gpu
-        own = tuple(pid for pid in reading.pids if pid in pids)
-        is_hidden = (not os.path.exists(f"/proc/{pid}") for pid in reading.pids)  # noqa: PTH110 - as in `node`
+    def _with_processes(self, gpu: Gpu, on_it: tuple[int, ...] | None, pids: Collection[int]) -> Gpu:
+        if on_it is None:
+            return gpu
+        own = tuple(pid for pid in on_it if pid in pids)
+        is_hidden = (not os.path.exists(f"/proc/{pid}") for pid in on_it)  # noqa: PTH110 - as in `node`
         if not own and any(is_hidden):
             self.unavailable = tuple(dict.fromkeys((*self.unavailable, _HIDDEN)))
-            return reading.gpu
-        return dataclasses.replace(reading.gpu, own_pids=own, other_processes=len(reading.pids) - len(own))
+            return gpu
+        return dataclasses.replace(gpu, own_pids=own, other_processes=len(on_it) - len(own))
 
     def _look(self) -> None:
-        if self._gpus is None:
+        if self._nvml is None:
             try:
-                self._gpus = Gpus(Nvml())
+                self._nvml = Nvml()
             except OSError as error:
                 self._is_absent, self.unavailable = True, (f"GPUs: {error}",)
                 return
-        self._gpus.look()
+        self._nvml.look()
 
     def _read(self) -> None:
-        if self._gpus is not None:
-            self._readings = self._gpus.read()
-            self.unavailable = self._gpus.unavailable
+        if self._nvml is not None:
+            self._readings = self._nvml.read()
+            self.unavailable = tuple(f"GPU {figure}: {why}" for figure, why in self._nvml.unavailable.items())
 
 
 _UUID_PREFIX = "GPU-"

@@ -36,12 +36,6 @@ class AgentClock(Clock):
 
     WAKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
 
-    def wait(self, seconds: float) -> Wake:
-        """Wait for ``seconds``; return early at a (blocked) signal that asks the agent to end."""
-        if super().wait(seconds) is Wake.DUE:
-            return Wake.DUE
-        return Wake.TERMINATE
-
 
 class Agent:
     """An agent beside one task on this node."""

@@ -18,7 +18,6 @@ from jobmon_core.domain.node.telemetry.model import (
     GONE,
     AgentReport,
     Cpu,
-    Disk,
     Folder,
     Memory,
     RankGroup,
@@ -29,6 +28,7 @@ from jobmon_core.domain.node.telemetry.processes import cpu_seconds
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from jobmon_core.domain.artifacts.model import Disk
     from jobmon_core.domain.node.telemetry.model import Fabric
     from jobmon_core.domain.node.telemetry.processes import MeasuredTask, Process, Usage
 

@@ -10,9 +10,11 @@ import os
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from jobmon_core.domain.node.telemetry.model import Disk, Folder, Node
+from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.node.telemetry.model import Folder, Node
+from jobmon_core.domain.node.telemetry.processes import Process, Usage
 from jobmon_core.system.files import usable_bytes
 
 if TYPE_CHECKING:
@@ -25,20 +27,6 @@ _MAX_THREADS = 256
 _MAX_TEXT = 2**20  # an environment can be larger than any other of these files
 # positions of the fields of /proc/PID/stat after the command name, see proc(5)
 _STATE, _PARENT, _USER_TIME, _THREADS, _START_TIME, _RESIDENT, _EXIT_STATUS = 0, 1, 11, 17, 19, 21, 49
-
-
-class Stat(NamedTuple):
-    """What /proc/PID/stat shows."""
-
-    command: str
-    state: str
-    parent: int
-    threads: int
-    start_ticks: int
-    memory: int
-    own_s: float
-    children_s: float
-    wait_status: int | None = None
 
 
 def read_file(path: str, at_most: int = _MAX_TEXT) -> bytes:
@@ -66,8 +54,8 @@ def pids_of_user(uid: int) -> list[int]:
     return pids
 
 
-def read_stat(pid: int) -> Stat | None:
-    """Return what /proc shows about a process; None if there is no such process."""
+def read_stat(pid: int) -> Process | None:
+    """Return what /proc/PID/stat shows; None if there is no such process."""
     try:
         text = read_file(f"{PROC}/{pid}/stat", 4096)
     except OSError:
@@ -75,16 +63,16 @@ def read_stat(pid: int) -> Stat | None:
     start, end = text.find(b"("), text.rfind(b")")  # the command name may contain anything
     fields = text[end + 2 :].split()
     own, own_system, children, children_system = (int(ticks) for ticks in fields[_USER_TIME : _USER_TIME + 4])
-    return Stat(
-        text[start + 1 : end].decode(errors="replace"),
-        fields[_STATE].decode(),
+    return Process(
+        pid,
         int(fields[_PARENT]),
-        int(fields[_THREADS]),
         int(fields[_START_TIME]),
-        int(fields[_RESIDENT]) * _PAGE_BYTES,
-        (own + own_system) / TICKS_PER_S,
-        (children + children_system) / TICKS_PER_S,
-        int(fields[_EXIT_STATUS]) if fields[_STATE] == b"Z" else None,
+        text[start + 1 : end].decode(errors="replace"),
+        state=fields[_STATE].decode(),
+        threads=int(fields[_THREADS]),
+        memory=int(fields[_RESIDENT]) * _PAGE_BYTES,
+        usage=Usage((own + own_system) / TICKS_PER_S, (children + children_system) / TICKS_PER_S),
+        wait_status=int(fields[_EXIT_STATUS]) if fields[_STATE] == b"Z" else None,
     )
 
 
@@ -196,7 +184,7 @@ def read_disk(path: str) -> Disk | None:
     except OSError:
         return None
     free = status.f_bavail * status.f_frsize
-    return Disk(path, usable_bytes(status), free, status.f_files, status.f_favail)
+    return Disk(free, usable_bytes(status), status.f_favail, status.f_files, path)
 
 
 def read_folder(path: str) -> Folder:

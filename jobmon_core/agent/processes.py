@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 import os
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from jobmon_core.agent import proc
-from jobmon_core.domain.node.telemetry.processes import MeasuredTask, Process, Usage, task_processes
+from jobmon_core.domain.node.telemetry.processes import MeasuredTask, Process, task_processes
 
 VARIABLES = frozenset(
     {
@@ -22,20 +21,13 @@ VARIABLES = frozenset(
 _SETTLED_S = 30.0
 
 
-class _Identity(NamedTuple):
-    start_ticks: int
-    command: str
-    argv: tuple[str, ...]
-    environment: dict[str, str] | None
-    is_settled: bool
-
-
 @dataclass(slots=True)
 class TaskProcesses:
     """The processes of a task, looked at again and again."""
 
     target: MeasuredTask
-    _identities: dict[int, _Identity] = field(default_factory=dict)
+    # as last read, and whether what they run has settled, so that it is not read again
+    _read_before: dict[int, tuple[Process, bool]] = field(default_factory=dict)
     _known: frozenset[tuple[int, int]] = frozenset()
 
     def look(self, now_ticks: int) -> dict[int, Process]:
@@ -44,8 +36,8 @@ class TaskProcesses:
         for pid in proc.pids_of_user(os.getuid()):
             if process := self._read(pid, now_ticks):
                 table[pid] = process
-        for pid in self._identities.keys() - table.keys():
-            del self._identities[pid]
+        for pid in self._read_before.keys() - table.keys():
+            del self._read_before[pid]
         found = task_processes(table.values(), self.target, self._known)
         self._known = frozenset(process.key for process in found.values())
         return {pid: _with_io(process) for pid, process in found.items()}
@@ -54,32 +46,16 @@ class TaskProcesses:
         stat = proc.read_stat(pid)
         if stat is None:
             return None
-        known = self._identities.get(pid)
-        if not (
-            known
-            and known.is_settled
-            and known.start_ticks == stat.start_ticks
-            and known.command == stat.command
-        ):
-            known = self._identities[pid] = _Identity(
-                stat.start_ticks,
-                stat.command,
-                proc.read_argv(pid) or (known.argv if known and stat.state == "Z" else ()),
-                proc.read_environment(pid, VARIABLES) or (known.environment if known else None),
-                now_ticks - stat.start_ticks > proc.ticks(_SETTLED_S),
-            )
-        return Process(
-            pid,
-            stat.parent,
-            stat.start_ticks,
-            stat.command,
-            known.argv,
-            known.environment,
-            stat.state,
-            stat.threads,
-            stat.memory,
-            Usage(stat.own_s, stat.children_s),
+        known, is_settled = self._read_before.get(pid, (None, False))
+        if known and is_settled and (known.key, known.command) == (stat.key, stat.command):
+            return dataclasses.replace(stat, argv=known.argv, environment=known.environment)
+        process = dataclasses.replace(
+            stat,
+            argv=proc.read_argv(pid) or (known.argv if known and stat.state == "Z" else ()),
+            environment=proc.read_environment(pid, VARIABLES) or (known.environment if known else None),
         )
+        self._read_before[pid] = process, now_ticks - stat.start_ticks > proc.ticks(_SETTLED_S)
+        return process
 
 
 def own_pids() -> frozenset[int]:
@@ -94,5 +70,4 @@ def own_pids() -> frozenset[int]:
 
 def _with_io(process: Process) -> Process:
     read, written = proc.read_io(process.pid)
-    usage = Usage(process.usage.own_s, process.usage.children_s, read, written)
-    return dataclasses.replace(process, usage=usage)
+    return dataclasses.replace(process, usage=dataclasses.replace(process.usage, read=read, written=written))

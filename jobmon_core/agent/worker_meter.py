@@ -226,7 +226,7 @@ class WorkerMeter:
         pids = {member.pid for member in group.members}
         # OMP_NUM_THREADS may list a number for each level of nesting
         omp_threads = (main.environment or {}).get("OMP_NUM_THREADS", "").partition(",")[0]
-        code, signal = _exit_of_zombie(main)
+        code, signal = NOT_KNOWN if main.wait_status is None else exit_of(main.wait_status)
         return Worker(
             main.pid,
             group.name,
@@ -270,12 +270,3 @@ def _status(states: list[str], percent: float | None) -> WorkerStatus:
     if status is WorkerStatus.SLEEPING and is_busy:
         return WorkerStatus.RUNNING
     return status
-
-
-def _exit_of_zombie(process: Process) -> Exit:
-    stat = None
-    if process.state == "Z":
-        stat = proc.read_stat(process.pid)
-    if stat is None or stat.wait_status is None:
-        return NOT_KNOWN
-    return exit_of(stat.wait_status)

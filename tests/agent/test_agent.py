@@ -77,7 +77,7 @@ def test_the_figures_of_a_worker_are_those_of_proc(tmp_path: Path) -> None:
     assert latest.cpu is not None
     assert latest.cpu.cores == len(os.sched_getaffinity(0))
     assert latest.memory is not None
-    assert latest.disks[0].total > 0
+    assert latest.disks[0].total_bytes > 0
 
 
 def _cpu_s(pid: int) -> float:

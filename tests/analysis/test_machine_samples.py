@@ -8,43 +8,38 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.triage import add_machine_samples
+from jobmon_core.domain.artifacts.model import Disk
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
-from jobmon_core.domain.node.hosts.model import HostJob, HostProcess, HostUsage
-from jobmon_core.domain.node.telemetry.model import Sample
+from jobmon_core.domain.node.telemetry.model import Memory, Node, Sample, Worker
 from jobmon_core.domain.node.triage.judge import judge
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.ssh.records import sample_of
 from jobmon_core.store import telemetry as telemetry_files
 from jobmon_core.store.telemetry import TaskTelemetry
 
 GB = 1 << 30
-JOB = HostJob(host="box", name="train", process=HostProcess(77, 1, "b"), command="python train.py")
-USAGE = HostUsage(
+DISK = Disk(500 * GB, 1000 * GB, 9_999_990, 10_000_000, "box:/data")
+USAGE = Sample(
     at_s=1000.0,
-    folder="/data",
-    memory_used=10 * GB,
-    memory_limit=64 * GB,
-    disk_used=500 * GB,
-    disk_size=1000 * GB,
-    inodes_used=10,
-    inodes=10_000_000,
+    node=Node("box", memory_total=64 * GB, memory_available=54 * GB),
+    workers=(Worker(77, "python train.py"),),
+    disks=(DISK,),
 )
+FULL = Memory(63 * GB, 64 * GB, source="cgroup of the host")
 
 
 @pytest.mark.parametrize(
     ("usage", "found"),
     [
         (USAGE, set()),
-        (replace(USAGE, disk_used=999 * GB), {"disk-full"}),
-        (replace(USAGE, inodes_used=9_999_000), {"disk-full"}),
-        (replace(USAGE, is_limited=True, memory_used=63 * GB), {"memory-near-limit"}),
-        (replace(USAGE, memory_used=None, disk_size=None, inodes=None), set()),  # nothing is known
+        (replace(USAGE, disks=(replace(DISK, free_bytes=GB),)), {"disk-full"}),
+        (replace(USAGE, disks=(replace(DISK, free_inodes=1000),)), {"disk-full"}),
+        (replace(USAGE, memory=FULL), {"memory-near-limit"}),
+        (replace(USAGE, node=Node("box"), disks=()), set()),  # nothing is known
     ],
 )
-def test_a_full_disk_and_a_full_cgroup_are_found(usage: HostUsage, found: set[str]) -> None:
-    looks = (sample_of(replace(usage, at_s=1000.0 + 30 * each), JOB) for each in range(60))
-    samples = tuple(replace(sample, span_s=30.0) for sample in looks)
+def test_a_full_disk_and_a_full_cgroup_are_found(usage: Sample, found: set[str]) -> None:
+    samples = tuple(replace(usage, at_s=1000.0 + 30 * each, span_s=30.0) for each in range(60))
     situation = Situation(samples[-1].at_s, started_s=0.0, nodes=(NodeView("box", samples),))
     assert {verdict.name for verdict in judge(situation)} == found
 
@@ -55,7 +50,7 @@ def test_each_look_adds_one_sample_of_a_running_job(tmp_path: Path, monkeypatch:
     telemetry = TaskTelemetry(tmp_path / "t")
 
     def look(at_s: float, job: WatchedJob = job) -> tuple[Sample, ...]:
-        sample = sample_of(replace(USAGE, at_s=at_s), JOB)
+        sample = replace(USAGE, at_s=at_s)
         add_machine_samples([job], lambda _: sample, lambda _job, _task: telemetry)
         return telemetry.history("box")
 

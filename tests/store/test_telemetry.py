@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.artifacts.model import Disk
 from jobmon_core.domain.job.tracking.agent_plan import AgentAttempts
 from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Sample, Worker
 from jobmon_core.store.json_file import JsonFile, encoded
@@ -37,6 +38,14 @@ def test_damaged_lines_cost_only_themselves(tmp_path: Path) -> None:
     (tmp_path / "n1").mkdir()
     (tmp_path / "n1" / HISTORY).write_bytes(b"\n".join([lines[0], b"\xff{", b"[1]", lines[1], lines[2][:20]]))
     assert TaskTelemetry(tmp_path).history("n1") == SAMPLES[:2]
+
+
+def test_the_disks_in_histories_of_earlier_versions_are_read(tmp_path: Path) -> None:
+    disk = '{"path": "/d", "total": 9, "free": 4, "inodes": 7, "free_inodes": 2}'
+    (tmp_path / "n1").mkdir()
+    (tmp_path / "n1" / HISTORY).write_text(f'{{"at_s": 1.0, "disks": [{disk}]}}\n')
+    (sample,) = TaskTelemetry(tmp_path).history("n1")
+    assert sample.disks == (Disk(4, 9, 2, 7, "/d"),)
 
 
 def test_the_end_of_a_long_history_can_be_read_alone(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def in_cgroup(controller: str, limits: dict[str, int | str]) -> Iterator[Within]
     hierarchy = found.get(controller) or found.get("")
     if hierarchy is None:
         raise NoSuchPlace(f"no cgroups for {controller}")
-    folder = Path(hierarchy.folder) / f"jobmon-test-{os.getpid()}"
+    folder = Path(hierarchy[0].folder) / f"jobmon-test-{os.getpid()}"
     try:
         folder.mkdir()
     except OSError as error:
@@ -59,7 +59,7 @@ def in_cgroup(controller: str, limits: dict[str, int | str]) -> Iterator[Within]
     try:
         known = {name: limit for name, limit in limits.items() if (folder / name).exists()}
         if not known:
-            raise NoSuchPlace(f"{hierarchy.folder} limits no {controller} of its children")
+            raise NoSuchPlace(f"{hierarchy[0].folder} limits no {controller} of its children")
         for name, limit in known.items():
             (folder / name).write_text(str(limit))
         yield Within(["sh", "-c", _JOIN, str(folder)])

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from jobmon_core.domain.artifacts.model import Disk
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.model import History, Progress
 from jobmon_core.domain.logs.progress.model import Sample as Step
-from jobmon_core.domain.node.telemetry.model import Cpu, Disk, Gpu, Memory, Node, Sample, Worker
+from jobmon_core.domain.node.telemetry.model import Cpu, Gpu, Memory, Node, Sample, Worker
 from jobmon_core.domain.node.triage.judge import judge
 from jobmon_core.domain.node.triage.situation import NodeView, Situation, XidError
 
@@ -59,7 +60,7 @@ def sample(workers: Sequence[Worker] = (), gpus: Sequence[Gpu] = (), **parts: ob
         gpus=tuple(gpus),
         memory=Memory(8 * GIB, 32 * GIB, 0, "cgroup v2"),
         cpu=Cpu(8.0, sum(each.cpu_percent or 0.0 for each in workers) if workers else 100.0),
-        disks=(Disk("/scratch", 1000 * GIB, 500 * GIB, 1_000_000, 900_000),),
+        disks=(Disk(500 * GIB, 1000 * GIB, 900_000, 1_000_000, "/scratch"),),
     )
     return replace(usual, **parts)  # type: ignore[arg-type]  # any field
 

@@ -123,23 +123,24 @@ def memory_text(reports: Sequence[AgentReport]) -> str:
     found = fullest_memory(reports)
     if found is None:
         return ""
+    node, memory = found
     share = ""
-    if found.share is not None:
-        share = f" ({found.share:.0%})"
-    node = ""
+    if memory.share is not None:
+        share = f" ({memory.share:.0%})"
+    place = ""
     if len(reports) > 1:
-        node = f" on {found.node}"
+        place = f" on {node}"
     kills = oom_kills(reports)
     killed = ""
     if kills:
         killed = f", {count(kills, 'OOM kill')}"
-    return f"{of_total(found.memory.used, found.memory.limit)}{share}{node}{killed}"
+    return f"{of_total(memory.used, memory.limit)}{share}{place}{killed}"
 
 
 def is_memory_scarce(reports: Sequence[AgentReport]) -> bool:
     """Whether a task is close to the limit of its memory, or the OOM killer killed one of its processes."""
     found = fullest_memory(reports)
-    return bool(found and (found.share or 0.0) >= HIGH_MEMORY) or oom_kills(reports) > 0
+    return bool(found and (found[1].share or 0.0) >= HIGH_MEMORY) or oom_kills(reports) > 0
 
 
 def workers_text(reports: Sequence[AgentReport]) -> str:

@@ -232,7 +232,7 @@ def _memory(reports: Sequence[AgentReport]) -> Span:
     found = fullest_memory(reports)
     share = None
     if found:
-        share = found.share
+        share = found[1].share
     style = Style.PLAIN
     if is_memory_scarce(reports):
         style = Style.ATTENTION

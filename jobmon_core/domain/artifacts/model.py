@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 _IDLE_AFTER_S = 60.0
 _OVERDUE_INTERVALS = 2  # after so many times the usual interval, a checkpoint is overdue
@@ -120,6 +121,13 @@ class Disk:
     total_bytes: int = 0  # used and free
     free_inodes: int = 0  # so many files can still be created
     total_inodes: int = 0  # 0: the file system has no such limit
+    path: str = ""  # a folder on it, if it is one of several
+
+    @classmethod
+    def upgraded(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the object with its present keys: agents of earlier versions had shorter ones."""
+        former = {"free": "free_bytes", "total": "total_bytes", "inodes": "total_inodes"}
+        return {former.get(key, key): value for key, value in data.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,8 @@ def _telemetry_fields(reports: Sequence[AgentReport]) -> Iterator[Field]:
     if gpus := gpu_summary(reports):
         yield from _gpu_fields(gpus)
     if fullest := fullest_memory(reports):
-        yield Field("Memory", _memory(fullest.memory.used, fullest.memory.limit))
+        _, memory = fullest
+        yield Field("Memory", _memory(memory.used, memory.limit))
 
 
 def _gpu_fields(gpus: GpuSummary) -> Iterator[Field]:

@@ -11,18 +11,17 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.artifacts.model import ListedFile, Listing
+from jobmon_core.domain.artifacts.model import Disk, ListedFile, Listing
 from jobmon_core.domain.node.hosts.model import (
     HostLook,
     HostProcess,
-    HostUsage,
     Pane,
     SeenFile,
-    SeenGpu,
     SeenLog,
     SeenProcess,
     SeenRun,
 )
+from jobmon_core.domain.node.telemetry.model import Memory, Node, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +32,7 @@ _PANE_FIELDS = 8
 _NO_LIMIT = 1 << 60  # cgroup v1 writes a number of this size for no limit
 _SEPARATOR = "\x1f"
 _CONTROLS = {code: None for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != _SEPARATOR}
-_KIB, _MIB = 1024, 1024 * 1024
+_KIB = 1024
 _DF_FIELDS = 6
 _SIZE, _USED = 1, 2
 
@@ -89,6 +88,7 @@ def read_answer(text: str) -> Answer:
         uptime_s=_seconds(others, "uptime"),
         clock_there_s=_seconds(others, "clock"),
         usage=_usage(others),
+        oom_kills=_number(others, "oom_kill"),
     )
     return found
 
@@ -260,7 +260,6 @@ _PLAIN = (
         "clock",
         "df",
         "dfi",
-        "gpu",
         "oom_kill",
         "MemTotal:",
         "MemAvailable:",
@@ -275,47 +274,26 @@ def _number(lines: Mapping[str, Sequence[str]], *names: str) -> int | None:
     return next((int(text) for text in texts if text.isdecimal()), None)
 
 
-def _usage(lines: Mapping[str, Sequence[str]]) -> HostUsage:
+def _usage(lines: Mapping[str, Sequence[str]]) -> Sample:
     limit = _number(lines, "memory.max", "memory.limit_in_bytes")
     used = _number(lines, "memory.current", "memory.usage_in_bytes")
-    is_limited = limit is not None and limit < _NO_LIMIT and used is not None
-    if not is_limited:
-        limit = used = None
-        total, available = _number(lines, "MemTotal:"), _number(lines, "MemAvailable:")
-        if total is not None and available is not None:
-            limit, used = total * _KIB, (total - available) * _KIB
-    size, disk_used = _df(lines.get("df", []), _KIB)
-    inodes, inodes_used = _df(lines.get("dfi", []), 1)
-    return HostUsage(
-        memory_used=used,
-        memory_limit=limit,
-        is_limited=is_limited,
-        oom_kills=_number(lines, "oom_kill"),
-        disk_used=disk_used,
-        disk_size=size,
-        inodes_used=inodes_used,
-        inodes=inodes,
-        gpus=tuple(gpu for line in lines.get("gpu", []) if (gpu := _gpu(line))),
-    )
+    total, available = _number(lines, "MemTotal:"), _number(lines, "MemAvailable:")
+    node, memory = Node(), None
+    if limit is not None and limit < _NO_LIMIT and used is not None:
+        memory = Memory(used, limit, source="cgroup of the host")
+        node = Node(memory_total=limit, memory_available=max(0, limit - used))
+    elif total is not None and available is not None:
+        node = Node(memory_total=total * _KIB, memory_available=available * _KIB)
+    size, free = _df(lines.get("df", []), _KIB)
+    inodes, free_inodes = _df(lines.get("dfi", []), 1)
+    disks = (Disk(free, size, free_inodes, inodes),) if size else ()
+    return Sample(node=node, memory=memory, disks=disks)
 
 
-def _df(lines: Sequence[str], unit: int) -> tuple[int, int] | tuple[None, None]:
+def _df(lines: Sequence[str], unit: int) -> tuple[int, int]:
+    """Return how much there is, and how much is left; some file systems count no inodes."""
     fields = lines[-1].split(None, _DF_FIELDS - 1) if lines else []
     if len(fields) < _DF_FIELDS or not (fields[_SIZE].isdecimal() and fields[_USED].isdecimal()):
-        return None, None
+        return 0, 0
     size, used = int(fields[_SIZE]), int(fields[_USED])
-    if size == 0:  # some file systems count no inodes
-        return None, None
-    return size * unit, used * unit
-
-
-def _gpu(line: str) -> SeenGpu | None:
-    index, percent, used, total = [*map(str.strip, line.split(",")), "", "", "", ""][:4]
-    if not index.isdecimal():
-        return None
-    return SeenGpu(
-        int(index),
-        float(percent) if percent.isdecimal() else None,
-        int(used) * _MIB if used.isdecimal() else None,
-        int(total) * _MIB if total.isdecimal() else None,
-    )
+    return size * unit, max(0, size - used) * unit

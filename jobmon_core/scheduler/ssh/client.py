@@ -147,7 +147,14 @@ class SshScheduler(WithoutAccounting):
         for number in set(look.removed) & set(removable):
             folder, job = removable[number]
             folder.save(replace(job, is_removed=True))
-        records.save_usage(self._host, replace(look.usage, at_s=time.time(), folder=host.data or "~"))
+        place = f"{self._host}:{host.data or '~'}"
+        usage = replace(
+            look.usage,
+            at_s=time.time(),
+            node=replace(look.usage.node, name=self._host),
+            disks=tuple(replace(disk, path=place) for disk in look.usage.disks),
+        )
+        records.save_usage(self._host, usage)
         return look
 
     def _save_files(self, jobs: _Entries, look: HostLook) -> None:

@@ -13,15 +13,15 @@ FOLDER/HOST.boots.json  which machines answered under the name of the host
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from posixpath import basename
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from jobmon_core.domain.artifacts.model import Listing
 from jobmon_core.domain.errors import StateUnreadable
-from jobmon_core.domain.node.hosts.model import HostJob, HostUsage
-from jobmon_core.domain.node.telemetry.model import Disk, Memory, Node, Sample, Worker
+from jobmon_core.domain.node.hosts.model import HostJob
+from jobmon_core.domain.node.telemetry.model import Sample, Worker
 from jobmon_core.scheduler.numbered_files import read_record, reserve_folder, write_record
 from jobmon_core.system.files import write_atomically
 from jobmon_core.system.process import ProcessId, ProcessStatus
@@ -141,7 +141,7 @@ class HostRecords:
         """Return the latest answer about the jobs of a host; raise OSError if there was none."""
         return (self._of_host(host, "rows")).read_text(encoding="utf-8", errors="replace")
 
-    def save_usage(self, host: str, usage: HostUsage) -> None:
+    def save_usage(self, host: str, usage: Sample) -> None:
         """Keep what is used of a host."""
         write_record(self._of_host(host, "usage.json"), usage, durable=False)
 
@@ -157,24 +157,27 @@ class HostRecords:
             return found.get("answered_s", {})
         return {}
 
-    def usage(self, host: str) -> HostUsage:
+    def usage(self, host: str) -> Sample:
         """Return what was used of a host at the latest look; raise OSError if there was none."""
-        return read_record(HostUsage, self._of_host(host, "usage.json"))
+        return read_record(Sample, self._of_host(host, "usage.json"))
 
 
 _MAX_NAME = 60
 
 
 def latest_sample(resources: BackendResources, host: str, number: int) -> Sample | None:
-    """Return what the latest look showed of a host; None if there was none."""
+    """Return what the latest look showed of the host of a job; None if there was none."""
     try:
         records = HostRecords(resources.folder())
         usage, job = records.usage(host), records.of(number).load()
     except (OSError, StateUnreadable):
         return None
-    if usage.at_s:
-        return sample_of(usage, job)
-    return None
+    if not usage.node.name:  # written by an earlier version
+        return None
+    return replace(
+        usage,
+        workers=(Worker(job.process.pid if job.process else 0, job.command[:_MAX_NAME] or job.name),),
+    )
 
 
 def latest_files(resources: BackendResources, number: int) -> tuple[Listing, ...]:
@@ -194,35 +197,3 @@ def latest_markers(resources: BackendResources, number: int) -> dict[str, bool]:
     if job.target.marker:
         return {f"marker {job.target.marker} on {job.host}": job.has_marker}
     return {}
-
-
-def sample_of(usage: HostUsage, job: HostJob) -> Sample:
-    """Return the figures of the host of a job, without GPUs."""
-    host = job.host
-    available = None
-    if usage.memory_used is not None and usage.memory_limit is not None:
-        available = max(0, usage.memory_limit - usage.memory_used)
-    disks: tuple[Disk, ...] = ()
-    if usage.disk_size and usage.disk_used is not None:
-        disks = (
-            Disk(
-                f"{host}:{usage.folder}",
-                usage.disk_size,
-                max(0, usage.disk_size - usage.disk_used),
-                usage.inodes or 0,
-                max(0, (usage.inodes or 0) - (usage.inodes_used or 0)),
-            ),
-        )
-    return Sample(
-        at_s=usage.at_s,
-        node=Node(name=host, memory_total=usage.memory_limit, memory_available=available),
-        workers=(Worker(job.process.pid if job.process else 0, job.command[:_MAX_NAME] or job.name),),
-        memory=_memory(usage),
-        disks=disks,
-    )
-
-
-def _memory(usage: HostUsage) -> Memory | None:
-    if not usage.is_limited or usage.memory_used is None:
-        return None
-    return Memory(usage.memory_used, usage.memory_limit, source="cgroup of the host")

@@ -117,9 +117,6 @@ usage() { # FOLDER
   done 2>/dev/null < /proc/meminfo
   limited df -Pk -- "$1" | while read -r line; do printf 'df %s\\n' "$line"; done
   limited df -Pi -- "$1" | while read -r line; do printf 'dfi %s\\n' "$line"; done
-  command -v nvidia-smi >/dev/null && limited nvidia-smi \\
-    --query-gpu=index,utilization.gpu,memory.used,memory.total --format=csv,noheader,nounits |
-    while read -r line; do printf 'gpu %s\\n' "$line"; done
 }""".replace("RUNS", RUNS).replace("OWN_FILES", " ".join(RUN_FILES))
 
 _EXAMINE = """\

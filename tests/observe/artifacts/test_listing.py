@@ -149,7 +149,7 @@ def test_an_agent_and_a_monitor_agree_on_the_share_that_is_free(tmp_path: Path) 
     by_monitor, by_agent = disk_of(folder), read_disk(folder)
     assert by_monitor is not None
     assert by_agent is not None
-    assert by_agent.total == pytest.approx(by_monitor.total_bytes, rel=0.001)
+    assert by_agent.total_bytes == pytest.approx(by_monitor.total_bytes, rel=0.001)
 
 
 def test_folders_that_were_not_read_make_a_tree_partial(tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from jobmon_core.domain.artifacts.model import Disk
 from jobmon_core.domain.node.hosts.model import HostProcess, SeenRun
 from jobmon_core.domain.node.hosts.settings import Host
+from jobmon_core.domain.node.telemetry.model import Memory
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.answer import Answer, read_answer
 from jobmon_core.scheduler.ssh.connection import answer, framed
@@ -97,9 +99,9 @@ def test_one_look_shows_the_host_processes_markers_and_logs(
     ]
     assert [found.logs[number].from_bytes for number in (5, 6, 7, 8)] == [0, 3, size - 7, size]
     assert 9 not in found.logs
-    usage = found.usage
-    assert 0 < (usage.disk_used or 0) < (usage.disk_size or 0)
-    assert 0 < (usage.memory_used or 0) < (usage.memory_limit or 0)
+    (disk,), node = found.usage.disks, found.usage.node
+    assert 0 < disk.free_bytes < disk.total_bytes
+    assert 0 < (node.memory_available or 0) < (node.memory_total or 0)
     assert not (tmp_path / "hit").exists()
 
 
@@ -258,7 +260,6 @@ def test_an_incomplete_script_does_nothing(tmp_path: Path) -> None:
         "log 1 2 3 4 5\n!!!\nend",
         "exit 1 2 3",
         "df",
-        "gpu",
     ],
 )
 def test_a_damaged_line_costs_that_line(text: str) -> None:
@@ -267,20 +268,18 @@ def test_a_damaged_line_costs_that_line(text: str) -> None:
     assert (found.look.logs, found.look.runs) == ({}, {})
 
 
-def test_figures_of_memory_disk_and_gpus_are_read() -> None:
+def test_figures_of_memory_and_disk_are_read() -> None:
     text = (
         "memory.max 1000\nmemory.current 600\noom_kill 2\nMemTotal: 4 kB\nMemAvailable: 1 kB\n"
         "df Filesystem 1024-blocks Used Available Capacity Mounted on\ndf /dev/sda 100 80 20 80% /data\n"
         "dfi Filesystem Inodes IUsed IFree IUse% Mounted on\ndfi /dev/sda 0 0 0 - /data\n"
-        "gpu 0, 97, 1000, 2000\ngpu 1, [N/A], [N/A], 2000"
     )
-    usage = read_answer(text).look.usage
-    assert (usage.memory_used, usage.memory_limit, usage.oom_kills) == (600, 1000, 2)
-    assert (usage.disk_used, usage.disk_size) == (80 * 1024, 100 * 1024)
-    assert (usage.inodes_used, usage.inodes) == (None, None)  # this file system counts none
-    assert [(gpu.percent, gpu.used_bytes) for gpu in usage.gpus] == [(97.0, 1000 << 20), (None, None)]
+    look = read_answer(text).look
+    assert (look.usage.memory, look.oom_kills) == (Memory(600, 1000, source="cgroup of the host"), 2)
+    assert look.usage.disks == (Disk(20 * 1024, 100 * 1024),)  # this file system counts no inodes
     without_limit = read_answer(text.replace("memory.max 1000", "memory.max max")).look.usage
-    assert (without_limit.memory_used, without_limit.memory_limit) == (3 * 1024, 4 * 1024)
+    assert without_limit.memory is None
+    assert (without_limit.node.memory_available, without_limit.node.memory_total) == (1024, 4 * 1024)
 
 
 def test_a_dead_pane_may_have_no_pid() -> None:

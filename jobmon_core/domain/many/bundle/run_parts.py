@@ -108,7 +108,7 @@ def _report(report: AgentReport) -> Iterator[str]:
     if node.load is not None:
         yield f"  load of the node: {node.load:.1f} on {node.cores} cores"
     for disk in sample.disks:
-        yield f"  disk of {disk.path}: {size(disk.free)} of {size(disk.total)} free"
+        yield f"  disk of {disk.path}: {size(disk.free_bytes)} of {size(disk.total_bytes)} free"
     for gpu in sample.gpus:
         yield f"  GPU {gpu.index} {gpu.name}: {_gpu(gpu)}"
     if report.unavailable:

@@ -189,7 +189,7 @@ def _disks(facts: HealthFacts) -> dict[str, Disk]:
     found: dict[str, Disk] = {}
     for report in facts.reports:
         for disk in report.latest.disks:
-            found.setdefault(disk.path, Disk(disk.free, disk.total, disk.free_inodes, disk.inodes))
+            found.setdefault(disk.path, disk)
     artifacts = facts.artifacts
     if artifacts and artifacts.disk and artifacts.folder:
         found.setdefault(artifacts.folder, artifacts.disk)

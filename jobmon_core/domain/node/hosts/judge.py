@@ -67,9 +67,9 @@ def apply_look(number: int, job: HostJob, look: HostLook, now_s: float) -> tuple
     if isinstance(finding, HostJobStatus) and finding.is_elsewhere:
         return job, finding
     if isinstance(finding, JobEnd):
-        finding = _with_memory(job, finding, look.usage.oom_kills)
+        finding = _with_memory(job, finding, look.oom_kills)
     if job.oom_kills is None:
-        job = replace(job, oom_kills=look.usage.oom_kills)
+        job = replace(job, oom_kills=look.oom_kills)
     marker = look.markers.get(number)
     job = replace(job, has_marker=marker is not None and _is_new(job, marker))
     run = look.runs.get(number)

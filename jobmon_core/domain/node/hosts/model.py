@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from posixpath import basename, splitext
 
 from jobmon_core.domain.artifacts.model import Listing
+from jobmon_core.domain.node.telemetry.model import Sample
 
 _MAX_PID = 1 << 22  # of Linux
 _PANE = re.compile(r"(?P<session>[^:.]+)(?::(?P<window>\d+)(?:\.(?P<pane>\d+))?)?")
@@ -211,31 +212,7 @@ class SeenRun:
     ended_there_s: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SeenGpu:
-    """One GPU, as nvidia-smi shows it."""
-
-    index: int
-    percent: float | None
-    used_bytes: int | None
-    total_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class HostUsage:
-    """What is used of a host. Sizes are bytes."""
-
-    at_s: float = 0.0  # when jobmon looked
-    folder: str = ""  # whose disk it is
-    memory_used: int | None = None  # of the cgroup, if that has a limit, else of the whole host
-    memory_limit: int | None = None
-    is_limited: bool = False  # whether these are the figures of a cgroup
-    oom_kills: int | None = None  # of the cgroup so far
-    disk_used: int | None = None
-    disk_size: int | None = None
-    inodes_used: int | None = None
-    inodes: int | None = None
-    gpus: tuple[SeenGpu, ...] = ()
+_NO_USAGE = Sample()
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +232,8 @@ class HostLook:
     files: dict[int, Listing] = field(default_factory=dict)  # by job number; times are of the host's clock
     runs: dict[int, SeenRun] = field(default_factory=dict)  # by job number
     removed: tuple[int, ...] = ()  # the jobs whose folder on the host is gone now
-    usage: HostUsage = HostUsage()
+    usage: Sample = _NO_USAGE  # of the whole host
+    oom_kills: int | None = None  # in the host's cgroup so far
     # by boot id: when a host with it last answered before this look, by the clock of this machine
     answered_s: Mapping[str, float] = field(default_factory=dict)
 

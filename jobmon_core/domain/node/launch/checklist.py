@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 from jobmon_core.domain.finding import Finding, failed, passed, pending, unknown, warned
 from jobmon_core.domain.humanize import count
@@ -26,8 +25,9 @@ from jobmon_core.domain.node.launch.model import (
     LaunchFacts,
     WorkerLogs,
 )
-from jobmon_core.domain.node.telemetry.model import Folder, Gpu, RankGroup, Worker
+from jobmon_core.domain.node.telemetry.model import Folder, RankGroup, Worker
 from jobmon_core.domain.node.telemetry.processes import is_helper
+from jobmon_core.domain.node.telemetry.summary import NodeGpu, all_gpus, gpu_name
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 
 # srun prints them to its error output when the tasks end (Slurm 22.05, ``src/srun/libsrun/srun_job.c``)::
@@ -41,35 +41,21 @@ _MAX_DETAILS, _MAX_NAMED = 8, 3
 _LOW_PERCENT = 10.0
 
 
-class Launch(NamedTuple):
-    """The workers of one launcher, on all nodes."""
-
-    launcher: str
-    size: int
-    running: frozenset[int]  # ranks
-    ended: frozenset[int]  # ranks that were seen and no longer run
-    needs_all: bool  # none of its workers may end before the others
-
-    @property
-    def missing(self) -> frozenset[int]:
-        """The ranks that do not run."""
-        return frozenset(range(self.size)) - self.running
-
-
-def launches(facts: LaunchFacts) -> tuple[Launch, ...]:
+def launches(facts: LaunchFacts) -> tuple[RankGroup, ...]:
     """Return the launches whose size is certain, each put together from all nodes."""
     groups: dict[tuple[str, str, int], list[RankGroup]] = {}
     for report in facts.reports:
         for group in report.ranks:
             groups.setdefault((group.launcher, group.name, group.size), []).append(group)
     found = []
-    for (launcher, _, size), parts in groups.items():
-        running = [rank for part in parts for rank in part.running]
-        ranks = frozenset(running)
+    for key, parts in groups.items():
+        running = sorted(rank for part in parts for rank in part.running)
+        ranks = set(running)
         is_sure = all(part.is_sure for part in parts) or len(ranks) > 1
         if is_sure and len(ranks) == len(running):
-            ended = frozenset(rank for part in parts for rank in part.ended) - ranks
-            found.append(Launch(launcher, size, ranks, ended, any(part.needs_all for part in parts)))
+            ended = {rank for part in parts for rank in part.ended} - ranks
+            needs_all = any(part.needs_all for part in parts)
+            found.append(RankGroup(*key, tuple(running), tuple(ended), needs_all))
     return tuple(found)
 
 
@@ -103,7 +89,7 @@ def _why_unseen(facts: LaunchFacts) -> str:
     return "no agent beside the job has reported yet"
 
 
-def _against_settings(facts: LaunchFacts, found: tuple[Launch, ...], expected: int) -> Finding:
+def _against_settings(facts: LaunchFacts, found: tuple[RankGroup, ...], expected: int) -> Finding:
     ranked = sum(len(launch.running) for launch in found)
     number = ranked or len(facts.workers)
     if number >= expected:
@@ -125,21 +111,21 @@ def _within(only: Worker, expected: int) -> Finding | None:
     return None
 
 
-def _against_launcher(facts: LaunchFacts, found: tuple[Launch, ...]) -> Finding:
+def _against_launcher(facts: LaunchFacts, found: tuple[RankGroup, ...]) -> Finding:
     size, running = sum(launch.size for launch in found), sum(len(launch.running) for launch in found)
     if size == running:
         return passed(f"{running}/{count(size, 'worker')}")
     details = tuple(_details(facts, found))
     if any(_must_run(facts, launch) for launch in found):
         return failed(f"only {running} of {size} workers are running", evidence=details)
-    if all(launch.missing <= launch.ended for launch in found):
+    if all(launch.missing <= set(launch.ended) for launch in found):
         return passed(f"{size}/{count(size, 'worker')}, {size - running} of which have already ended")
     return unknown(
         f"workers: {running} of {size} are running; the others ended early or never started", details
     )
 
 
-def _must_run(facts: LaunchFacts, launch: Launch) -> bool:
+def _must_run(facts: LaunchFacts, launch: RankGroup) -> bool:
     """Whether a rank that should be running is missing.
 
     A missing rank alone proves no failure: independent tasks end when their share of the work is done, and
@@ -148,19 +134,19 @@ def _must_run(facts: LaunchFacts, launch: Launch) -> bool:
     return bool(launch.missing) and (launch.needs_all or bool(_errors(facts, launch)))
 
 
-def _errors(facts: LaunchFacts, launch: Launch) -> dict[int, str]:
+def _errors(facts: LaunchFacts, launch: RankGroup) -> dict[int, str]:
     """Return what srun says about ranks that do not run."""
     if launch.launcher != _SRUN:
         return {}
     return {rank: facts.step_errors[rank] for rank in sorted(launch.missing) if rank in facts.step_errors}
 
 
-def _details(facts: LaunchFacts, found: tuple[Launch, ...]) -> Iterator[str]:
+def _details(facts: LaunchFacts, found: tuple[RankGroup, ...]) -> Iterator[str]:
     for launch in found:
         errors = _errors(facts, launch)
         yield from list(dict.fromkeys(errors.values()))[:_MAX_DETAILS]
-        rest = launch.missing - errors.keys()
-        for ranks, what in ((rest & launch.ended, "ended"), (rest - launch.ended, "not seen")):
+        rest, ended = launch.missing - errors.keys(), set(launch.ended)
+        for ranks, what in ((rest & ended, "ended"), (rest - ended, "not seen")):
             if ranks:
                 name = "ranks"
                 if len(ranks) == 1:
@@ -184,12 +170,6 @@ def step_errors(lines: Iterable[str]) -> dict[int, str]:
     return found
 
 
-class _Placed(NamedTuple):
-    name: str
-    key: str
-    gpu: Gpu
-
-
 def check_gpus(facts: LaunchFacts, peaks: Mapping[str, float]) -> Iterator[Finding]:
     """Yield how the checks of the GPUs came out; nothing without GPUs, or if a node does not report."""
     gpus = _gpus(facts)
@@ -199,29 +179,38 @@ def check_gpus(facts: LaunchFacts, peaks: Mapping[str, float]) -> Iterator[Findi
         yield replace(unknown("GPUs: the driver does not show whose processes use them"), id=GPUS)
         return
     used = [each for each in gpus if each.gpu.own_pids]
-    yield replace(_gpus_in_use(gpus, used), id=GPUS)
-    yield from _shared_and_idle(used, peaks)
+    yield replace(_gpus_in_use(facts, gpus, used), id=GPUS)
+    yield from _shared_and_idle(facts, used, peaks)
 
 
-def _shared_and_idle(used: list[_Placed], peaks: Mapping[str, float]) -> Iterator[Finding]:
+def _shared_and_idle(
+    facts: LaunchFacts, used: list[NodeGpu], peaks: Mapping[str, float]
+) -> Iterator[Finding]:
     if shared := [each for each in used if len(each.gpu.own_pids) > 1]:
-        details = (f"{each.name}: processes {', '.join(map(str, each.gpu.own_pids[:8]))}" for each in shared)
-        yield replace(
-            warned(f"several processes on {_named(shared)}", evidence=tuple(details)), id=GPU_SHARING
+        details = tuple(
+            f"{gpu_name(each, facts.reports)}: processes {', '.join(map(str, each.gpu.own_pids[:8]))}"
+            for each in shared
         )
-    idle = [each for each in used if peaks.get(each.key, _LOW_PERCENT) < _LOW_PERCENT]
+        yield replace(
+            warned(f"several processes on {_named(facts, shared)}", evidence=details), id=GPU_SHARING
+        )
+    idle = [each for each in used if peaks.get(_key(each), _LOW_PERCENT) < _LOW_PERCENT]
     if idle:
-        yield replace(warned(f"{_named(idle)} below {_LOW_PERCENT:.0f}% so far"), id=GPU_LOAD)
-    elif used and all(each.key in peaks for each in used):
+        yield replace(warned(f"{_named(facts, idle)} below {_LOW_PERCENT:.0f}% so far"), id=GPU_LOAD)
+    elif used and all(_key(each) in peaks for each in used):
         yield replace(passed(f"each GPU in use was above {_LOW_PERCENT:.0f}%"), id=GPU_LOAD)
 
 
-def _gpus_in_use(gpus: list[_Placed], used: list[_Placed]) -> Finding:
+def _key(placed: NodeGpu) -> str:
+    return f"{placed.node}:{placed.gpu.index}"
+
+
+def _gpus_in_use(facts: LaunchFacts, gpus: list[NodeGpu], used: list[NodeGpu]) -> Finding:
     if len(used) == len(gpus):
         return passed(f"{len(gpus)}/{count(len(gpus), 'GPU')} in use")
     if used:
         unused = [each for each in gpus if not each.gpu.own_pids]
-        return failed(f"no process on {_named(unused)} (of {count(len(gpus), 'GPU')})")
+        return failed(f"no process on {_named(facts, unused)} (of {count(len(gpus), 'GPU')})")
     return warned("no process on any GPU yet")  # to load data or to compile often takes minutes
 
 
@@ -233,28 +222,23 @@ def with_peaks(peaks: Mapping[str, float], facts: LaunchFacts) -> dict[str, floa
         if highest is None:
             highest = each.gpu.utilization_percent
         if highest is not None:
-            found[each.key] = max(highest, found.get(each.key, 0.0))
+            found[_key(each)] = max(highest, found.get(_key(each), 0.0))
     return found
 
 
-def _gpus(facts: LaunchFacts) -> list[_Placed]:
+def _gpus(facts: LaunchFacts) -> list[NodeGpu]:
     """Return the GPUs that the job may use, without MIG and lost ones: of these, too little is known."""
-    found = []
-    for report in facts.reports:
-        node = report.latest.node.name
-        place = ""
-        if len(facts.reports) > 1:
-            place = f" of {node}"
-        for gpu in report.latest.gpus:
-            is_allowed = not facts.gpu_ids or gpu.index in facts.gpu_ids
-            if is_allowed and not gpu.is_mig and not gpu.is_lost:
-                found.append(_Placed(f"GPU {gpu.index}{place}", f"{node}:{gpu.index}", gpu))
-    return found
+    return [
+        each
+        for each in all_gpus(facts.reports)
+        if not facts.gpu_ids or each.gpu.index in facts.gpu_ids
+        if not (each.gpu.is_mig or each.gpu.is_lost)
+    ]
 
 
-def _named(gpus: list[_Placed]) -> str:
+def _named(facts: LaunchFacts, gpus: list[NodeGpu]) -> str:
     """Return e.g. ``GPU 2 and 2 others``."""
-    text = ", ".join(each.name for each in gpus[:_MAX_NAMED])
+    text = ", ".join(gpu_name(each, facts.reports) for each in gpus[:_MAX_NAMED])
     more = len(gpus) - _MAX_NAMED
     if more > 0:
         return f"{text} and {count(more, 'other')}"

@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from jobmon_core.domain.artifacts.model import Disk
+
 
 class WorkerStatus(StrEnum):
     """What a worker does, from the states of its main process in /proc."""
@@ -98,6 +100,13 @@ class Memory:
     source: str = ""
     agent_kills: int = 0  # further killed processes, which were agents
 
+    @property
+    def share(self) -> float | None:
+        """How much of the limit is used; None without a limit."""
+        if self.limit:
+            return self.used / self.limit
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
@@ -127,17 +136,6 @@ class Node:
     sent_per_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Disk:
-    """A file system that the task uses, as of the end of the span."""
-
-    path: str  # a folder on it, e.g. the working directory
-    total: int
-    free: int  # for the user
-    inodes: int = 0  # 0: the file system does not count them
-    free_inodes: int = 0
-
-
 _NO_NODE = Node()
 
 
@@ -152,7 +150,7 @@ class Sample:
     gpus: tuple[Gpu, ...] = ()
     memory: Memory | None = None
     cpu: Cpu | None = None
-    disks: tuple[Disk, ...] = ()
+    disks: tuple[Disk, ...] = ()  # that the task uses, as of the end of the span
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +166,11 @@ class RankGroup:
         False  # they work as one program, such as PyTorch's ranks: none may end before the others
     )
     is_sure: bool = True  # the launcher itself set the size; else it may be a setting in the job's script
+
+    @property
+    def missing(self) -> set[int]:
+        """The ranks that do not run here."""
+        return set(range(self.size)).difference(self.running)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ class Process:
     threads: int = 1
     memory: int = 0  # resident, bytes
     usage: Usage = Usage()
+    wait_status: int | None = None  # how a zombie ended, see wait(2)
 
     @property
     def key(self) -> tuple[int, int]:

@@ -42,20 +42,6 @@ class NodeWorker(NamedTuple):
         return None
 
 
-class NodeMemory(NamedTuple):
-    """The memory of a task on the node of this name."""
-
-    node: str
-    memory: Memory
-
-    @property
-    def share(self) -> float | None:
-        """How much of the limit is used; None without a limit."""
-        if self.memory.limit:
-            return self.memory.used / self.memory.limit
-        return None
-
-
 class GpuSummary(NamedTuple):
     """The GPUs of a task in short; None: not available."""
 
@@ -129,10 +115,10 @@ def power_share(gpu: Gpu) -> float | None:
     return None
 
 
-def fullest_memory(reports: Sequence[AgentReport]) -> NodeMemory | None:
-    """Return the memory of the node that is closest to its limit; without limits, of that which uses most."""
-    found = [NodeMemory(each.latest.node.name, each.latest.memory) for each in reports if each.latest.memory]
-    return max(found, key=lambda each: (each.share or 0.0, each.memory.used), default=None)
+def fullest_memory(reports: Sequence[AgentReport]) -> tuple[str, Memory] | None:
+    """Return the node closest to its memory limit, and its memory; without limits, the fullest one."""
+    found = [(each.latest.node.name, each.latest.memory) for each in reports if each.latest.memory]
+    return max(found, key=lambda each: (each[1].share or 0.0, each[1].used), default=None)
 
 
 def oom_kills(reports: Sequence[AgentReport]) -> int:

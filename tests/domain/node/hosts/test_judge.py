@@ -21,7 +21,6 @@ from jobmon_core.domain.node.hosts.model import (
     HostLook,
     HostProcess,
     HostTarget,
-    HostUsage,
     JobEnd,
     Pane,
     SeenFile,
@@ -192,15 +191,15 @@ def test_a_command_that_was_seen_is_followed_by_its_process_even_if_its_folder_v
 def test_a_killed_job_was_out_of_memory_if_the_kernel_killed_meanwhile(
     job: HostJob, code: int, kills: int | None, state: str
 ) -> None:
-    known, found = apply_look(1, job, look(runs=run(exit_code=code), usage=HostUsage(oom_kills=kills)), NOW_S)
+    known, found = apply_look(1, job, look(runs=run(exit_code=code), oom_kills=kills), NOW_S)
     assert isinstance(found, JobEnd)
     assert (found.state, known.end) == (state, found)
-    started, _ = apply_look(1, RUN, look(runs=run(), usage=HostUsage(oom_kills=5), processes=BOTH), NOW_S)
+    started, _ = apply_look(1, RUN, look(runs=run(), oom_kills=5, processes=BOTH), NOW_S)
     assert started.oom_kills == 5
 
 
 def test_another_machine_adds_nothing_to_the_record() -> None:
-    seen = look(**OTHER, runs=run(), usage=HostUsage(oom_kills=5))
+    seen = look(**OTHER, runs=run(), oom_kills=5)
     assert apply_look(1, RUN, seen, NOW_S)[0] == RUN
 
 

@@ -78,12 +78,12 @@ def test_the_memory_closest_to_its_limit_counts() -> None:
     full = report(sample(node="n18", used_gib=63.0))
     found = fullest_memory([report(), full])
     assert found
-    assert (found.node, found.share) == ("n18", 63 / 64)
+    assert (found[0], found[1].share) == ("n18", 63 / 64)
     unlimited = replace(full, latest=replace(full.latest, memory=Memory(99 * GIB, oom_kills=2)))
     assert oom_kills([report(), unlimited]) == 2
     alone = fullest_memory([unlimited])
     assert alone
-    assert alone.share is None
+    assert alone[1].share is None
 
 
 def test_workers_are_sorted_by_rank_and_counted_by_status() -> None:

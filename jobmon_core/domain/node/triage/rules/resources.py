@@ -9,9 +9,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
+from jobmon_core.domain.artifacts.model import Disk
 from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.logs.progress.events.event import Event
-from jobmon_core.domain.node.telemetry.model import Disk
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
 from jobmon_core.domain.node.triage.windows import GpuView, average, gpus_of, own_memory, window
 
@@ -103,14 +103,6 @@ def _spike(
     )
 
 
-class Growth(NamedTuple):
-    """A steady growth of memory."""
-
-    bytes_per_s: float
-    since_s: float
-    grown: float  # bytes
-
-
 def memory_leak(situation: Situation) -> Event | None:
     """Find memory that grows steadily, and say when its limit is reached."""
     for node in situation.nodes:
@@ -175,10 +167,14 @@ def _judged(
 
     ``leak`` is the verdict without the growth; its text names the memory.
     """
-    growth = _growth(situation, points)
-    if growth is None or growth.grown < _LEAK_GROWTH * limit:
+    points = _after_start(situation, points)
+    per_s = _steady_slope(points) if points else None
+    if per_s is None:
         return None
-    left_s = max(0.0, (limit - points[-1][1]) / growth.bytes_per_s)
+    (since_s, first), (_, used) = points[0], points[-1]
+    if used - first < _LEAK_GROWTH * limit:
+        return None
+    left_s = max(0.0, (limit - used) / per_s)
     if left_s > situation.thresholds.memory_full_within_s:
         return None
     ends_s = _ends_s(situation)
@@ -188,12 +184,9 @@ def _judged(
         outlook = f"full in {duration(left_s)}"
     return replace(
         leak,
-        text=f"{leak.text} grows by {size(growth.bytes_per_s * 3600)}/h: {outlook}",
-        lasting_s=(situation.now_s - situation.since_s(leak.name, growth.since_s),),
-        evidence=(
-            *leak.evidence,
-            f"growth: {size(growth.grown)} in {duration(situation.now_s - growth.since_s)}",
-        ),
+        text=f"{leak.text} grows by {size(per_s * 3600)}/h: {outlook}",
+        lasting_s=(situation.now_s - situation.since_s(leak.name, since_s),),
+        evidence=(*leak.evidence, f"growth: {size(used - first)} in {duration(situation.now_s - since_s)}"),
         is_critical=is_fatal,
         is_quiet=not (is_fatal and situation.is_advancing),  # else it may still load its data
     )
@@ -211,17 +204,16 @@ def _seconds(situation: Situation) -> float:
     return _LEAK_LONG * situation.thresholds.must_last_s
 
 
-def _growth(situation: Situation, points: Sequence[tuple[float, float]]) -> Growth | None:
-    """Return how used memory grows after the start of the task; None unless that is steady."""
+def _after_start(
+    situation: Situation, points: Sequence[tuple[float, float]]
+) -> Sequence[tuple[float, float]]:
+    """Return the points after the start of the task; none if they are too few, or cover too little time."""
     seconds = _seconds(situation)
     begin_s = max(situation.now_s - seconds, situation.started_s + situation.thresholds.startup_s)
     points = [point for point in points if point[0] >= begin_s]
     if len(points) < _LEAK_POINTS or points[-1][0] - points[0][0] < _LEAK_SPAN * seconds:
-        return None
-    per_s = _steady_slope(points)
-    if per_s is None:
-        return None
-    return Growth(per_s, points[0][0], points[-1][1] - points[0][1])
+        return ()
+    return points
 
 
 def _steady_slope(points: Sequence[tuple[float, float]]) -> float | None:
@@ -282,22 +274,19 @@ def disk_full(situation: Situation) -> Event | None:
 
 
 def _left(situation: Situation, node: NodeView, disk: Disk) -> Iterator[_Room]:
-    series = [_series(node, disk.path, lambda each: each.free)]
-    series.append(_series(node, disk.path, lambda each: each.free_inodes) if disk.inodes else [])
-    figures = _figures(situation, disk.free, disk.total, disk.free_inodes, disk.inodes)
-    for (text, is_low), points in zip(figures, series, strict=True):
+    series = [_series(node, disk.path, lambda each: each.free_bytes)]
+    series.append(_series(node, disk.path, lambda each: each.free_inodes) if disk.total_inodes else [])
+    for (text, is_low), points in zip(_figures(situation, disk), series, strict=True):
         yield _Room(disk.path, text, is_low, _full_in_s(situation, points))
 
 
-def _figures(
-    situation: Situation, free_bytes: int, total_bytes: int, free_inodes: int, inodes: int
-) -> Iterator[tuple[str, bool]]:
+def _figures(situation: Situation, disk: Disk) -> Iterator[tuple[str, bool]]:
     thresholds = situation.thresholds
-    bytes_text = f"{size(free_bytes)} ({{:.1f}}%) free"
-    inodes_text = f"{count(free_inodes, 'inode')} ({{:.1f}}%) free for further files"
+    bytes_text = f"{size(disk.free_bytes)} ({{:.1f}}%) free"
+    inodes_text = f"{count(disk.free_inodes, 'inode')} ({{:.1f}}%) free for further files"
     kinds = (
-        (free_bytes, total_bytes, thresholds.disk_free_gb * _GB_BYTES, bytes_text),
-        (free_inodes, inodes, _SMALL_INODES, inodes_text),
+        (disk.free_bytes, disk.total_bytes, thresholds.disk_free_gb * _GB_BYTES, bytes_text),
+        (disk.free_inodes, disk.total_inodes, _SMALL_INODES, inodes_text),
     )
     for free, total, small, text in kinds:
         percent = _PERCENT * free / total if total else _PERCENT
@@ -333,5 +322,5 @@ def _named_folders(situation: Situation) -> list[_Room]:
     disk, folder = situation.artifacts.disk, situation.artifacts.folder
     if disk is None or not folder:
         return []
-    figures = _figures(situation, disk.free_bytes, disk.total_bytes, disk.free_inodes, disk.total_inodes)
+    figures = _figures(situation, disk)
     return [_Room(folder, text, is_low=True, full_in_s=math.inf) for text, is_low in figures if is_low]

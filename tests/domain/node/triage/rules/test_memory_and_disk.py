@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.artifacts.model import Artifacts, Outputs
-from jobmon_core.domain.artifacts.model import Disk as Room
-from jobmon_core.domain.node.telemetry.model import Disk, Memory, Sample
+from jobmon_core.domain.artifacts.model import Artifacts, Disk, Outputs
+from jobmon_core.domain.node.telemetry.model import Memory, Sample
 from jobmon_core.domain.node.triage.judge import judge
 from jobmon_core.domain.node.triage.state import Thresholds
 from tests.support.situations import GIB, gpu, names, sample, situation
@@ -86,7 +85,7 @@ def test_a_jump_in_the_memory_of_a_gpu_is_only_shown() -> None:
 
 def disk(free_gib: float, free_inodes: int = 900_000) -> Sample:
     """Return a sample with this room on a disk of 200 GiB."""
-    return sample(disks=(Disk("/scratch", 200 * GIB, int(free_gib * GIB), 1_000_000, free_inodes),))
+    return sample(disks=(Disk(int(free_gib * GIB), 200 * GIB, free_inodes, 1_000_000, "/scratch"),))
 
 
 def test_a_disk_that_fills_is_reported_before_it_is_full() -> None:
@@ -100,13 +99,13 @@ def test_a_disk_with_little_room_is_critical_bytes_and_inodes_alike() -> None:
     for low in (disk(15), disk(150, 50_000)):
         (verdict,) = judge(situation(low))
         assert (verdict.name, verdict.is_critical) == ("disk-full", True)
-    assert names(situation(sample(disks=(Disk("/s", 10**16, 8 * 10**14),)))) == []
+    assert names(situation(sample(disks=(Disk(8 * 10**14, 10**16, path="/s"),)))) == []
 
 
 def test_a_disk_that_is_nearly_full_comes_before_one_that_still_fills() -> None:
     def disks(minute: float) -> Sample:
-        full = Disk("/home", 200 * GIB, 15 * GIB, 1_000_000, 900_000)
-        filling = Disk("/scratch", 200 * GIB, int((160 - minute) * GIB), 1_000_000, 900_000)
+        full = Disk(15 * GIB, 200 * GIB, 900_000, 1_000_000, "/home")
+        filling = Disk(int((160 - minute) * GIB), 200 * GIB, 900_000, 1_000_000, "/scratch")
         return sample(disks=(filling, full))
 
     (verdict,) = judge(situation(disks))
@@ -115,14 +114,14 @@ def test_a_disk_that_is_nearly_full_comes_before_one_that_still_fills() -> None:
 
 
 def test_without_an_agent_the_disk_of_the_outputs_is_judged_by_bytes_and_inodes() -> None:
-    def verdicts(room: Room) -> list[str]:
+    def verdicts(room: Disk) -> list[str]:
         artifacts = Artifacts(outputs=Outputs("/w/out"), disk=room)
         return [verdict.text for verdict in judge(replace(situation(sample()), artifacts=artifacts))]
 
-    assert verdicts(Room(2**40, 2**41, 10**6, 10**7)) == []
-    assert verdicts(Room(8 * 2**40, 100 * 2**40)) == []  # a small share of a very large disk
-    assert verdicts(Room(5 * 2**30, 200 * 2**30)) == ["5.0 GiB (2.5%) free on /w/out"]
-    assert verdicts(Room(2**40, 2**41, 50, 10**7)) == ["50 inodes (0.0%) free for further files on /w/out"]
+    assert verdicts(Disk(2**40, 2**41, 10**6, 10**7)) == []
+    assert verdicts(Disk(8 * 2**40, 100 * 2**40)) == []  # a small share of a very large disk
+    assert verdicts(Disk(5 * 2**30, 200 * 2**30)) == ["5.0 GiB (2.5%) free on /w/out"]
+    assert verdicts(Disk(2**40, 2**41, 50, 10**7)) == ["50 inodes (0.0%) free for further files on /w/out"]
 
 
 def test_single_checkpoints_do_not_fill_a_disk() -> None:
@@ -130,7 +129,7 @@ def test_single_checkpoints_do_not_fill_a_disk() -> None:
 
 
 def test_of_a_huge_disk_the_bytes_decide_and_both_limits_can_be_set() -> None:
-    huge = situation(sample(disks=(Disk("/s", 10**15, 200 * GIB),)))
+    huge = situation(sample(disks=(Disk(200 * GIB, 10**15, path="/s"),)))
     assert names(huge) == []
     assert names(replace(huge, thresholds=Thresholds(disk_free_gb=500))) == ["disk-full"]
     low = situation(disk(15))
