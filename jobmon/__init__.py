@@ -1,1 +1,1 @@
-"""The command line of jobmon (parse arguments, call a use case, print the result) and its Python API."""
+"""The command line of jobmon, and its Python API."""

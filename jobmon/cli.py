@@ -1,4 +1,4 @@
-"""The entry point of the command line: lists the commands, and runs the one that the user gives."""
+"""The entry point of the command line: lists the commands, and runs one."""
 
 from __future__ import annotations
 
@@ -91,8 +91,7 @@ COMMANDS = {name: summary for group in (*GROUPS.values(), FURTHER) for name, sum
 def program() -> NoReturn:
     """Run jobmon as a program.
 
-    To save 10 ms, it collects garbage rarely and skips Python's clean-up at the end: imports leave no
-    garbage, and the kernel frees the memory of a process that ends.
+    To save 10 ms, it collects garbage rarely and skips Python's clean-up at the end.
     """
     gc.set_threshold(100_000)
     load_inspect_late()

@@ -1,4 +1,4 @@
-"""The error boundary: turns each exception that no command handles into a message and an exit code."""
+"""The error boundary: each exception that no command handles becomes a message and an exit code."""
 
 from __future__ import annotations
 
@@ -40,10 +40,9 @@ class UsageError(JobmonError):
 
 
 def say(text: str) -> None:
-    """Print a message for the user on stderr, since stdout is for results; ignore a closed stderr.
+    """Print a message on stderr, since stdout is for results; ignore a closed stderr.
 
-    What is not visible becomes a space: names and command lines, even of other users, must not control the
-    terminal.
+    What is not visible becomes a space: names, even of other users, must not control the terminal.
     """
     _print(f"jobmon: {visible(text)}")
     if log := sys.modules.get("jobmon.log"):  # loaded only if the user asks for a log
@@ -90,10 +89,7 @@ def report(error: JobmonError, prefix: str = "") -> int:
 
 
 def run_guarded(command: Callable[[], int]) -> int:
-    """Run a command and return its exit code; if it raises, report the exception and return its code.
-
-    stdout is flushed in any case: `cli.program` ends without Python's clean-up, which would flush it.
-    """
+    """Run a command; report what it raises. stdout is flushed in any case: `cli.program` skips that."""
     try:
         try:
             code = command()
@@ -117,10 +113,6 @@ def run_guarded(command: Callable[[], int]) -> int:
 
 
 def _report_unexpected(error: Exception) -> int:
-    """Report a missing package, a full disk, a file that cannot be used or, as a bug, anything else.
-
-    Returns the exit code.
-    """
     streams.flush_stdout()
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("jobmon"):
         module = error.name.partition(".")[0]
@@ -134,7 +126,6 @@ def _report_unexpected(error: Exception) -> int:
 
 
 def _how_to_install() -> str:
-    """Return how to install a missing package; in a checkout, its own script does."""
     from pathlib import Path
 
     script = Path(__file__).resolve().parents[1] / "dev" / "setup-venv"
@@ -144,7 +135,7 @@ def _how_to_install() -> str:
 
 
 def _write_report() -> str:
-    """Write the traceback to a file and return its path; if that fails, return the traceback's last lines."""
+    """Write the traceback to a file and return its path, else the traceback's last lines."""
     import tempfile  # slow to import
     import traceback
 

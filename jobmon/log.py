@@ -1,8 +1,7 @@
 """The log of a command: what it runs, says and returns, with timestamps, on stderr or in a file.
 
-The logger is ``jobmon``. At INFO, it gets the command line, what the command says on stderr, and its exit
-code; at DEBUG, also each program and HTTP request. Secrets are hidden. Monitors have logs of their own, in
-the folder ``logs`` of jobmon's home.
+At INFO, the logger ``jobmon`` gets the command line, what the command says on stderr, and its exit code; at
+DEBUG, also each program and HTTP request. Secrets are hidden. Monitors have logs of their own.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ def set_up(arguments: list[str], environment: Mapping[str, str]) -> list[str]:
     """Begin a log if options before the command, or else variables, ask for it; return the other arguments.
 
     Raises:
-        UsageError: there are options, and one of them or a variable is wrong. Without options, a wrong
-            variable is only a warning: it must not stop a submission.
+        UsageError: there are options, and one of them or a variable is wrong. A wrong variable alone must not
+            stop a submission.
     """
     options, rest = _options(arguments)
     level = options.get("--log-level") or _first(_LEVEL_VARIABLES, environment)
@@ -57,7 +56,7 @@ def set_up(arguments: list[str], environment: Mapping[str, str]) -> list[str]:
 
 
 def set_up_in_python(environment: Mapping[str, str]) -> None:
-    """Begin the log that the variables of the other monitor ask for, as there: without a file, on stdout."""
+    """Begin the log that the variables of the other monitor ask for; without a file, on stdout, as there."""
     level, file = (environment.get(names[1], "").strip() for names in (_LEVEL_VARIABLES, _FILE_VARIABLES))
     _begin_in_python(level, file)
 
@@ -99,9 +98,7 @@ def _first(names: tuple[str, ...], environment: Mapping[str, str]) -> str:
 
 
 def _begin(level: str, file: str, stream: TextIO | None = None) -> None:
-    """Log from ``level`` on (empty: info) to ``file``; if both are empty, log nothing.
-
-    Without a file, the log goes to ``stream``, by default stderr.
+    """Log from ``level`` on (empty: info) to ``file``, else to ``stream`` (stderr); if both are empty, not.
 
     Raises:
         UsageError: there is no such level, or the file cannot be written.

@@ -1,7 +1,6 @@
 """The argument parsers of ``jobmon`` and of each command.
 
-Those of `submit` and `check` only describe the options, e.g. for the help: these commands parse their
-arguments themselves, since most of them are for sbatch.
+`submit` and `check` only describe their options, for the help: most of their arguments are for sbatch.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ examples:
 
 
 class Command(Protocol):
-    """The interface of a command's module. ``run`` of `submit` and `check` takes the arguments unparsed."""
+    """The interface of a command's module; ``run`` of `submit` and `check` takes the arguments unparsed."""
 
     DESCRIPTION: str
     EPILOG: str  # examples, and what follows the list of options
@@ -49,7 +48,7 @@ class Command(Protocol):
 
 
 def build_parser(groups: Mapping[str, Mapping[str, str]], further: Iterable[str]) -> argparse.ArgumentParser:
-    """Build the parser of ``jobmon`` without a command, whose help lists the commands by group."""
+    """Build the parser of ``jobmon`` without a command."""
     parser = _Parser(
         prog="jobmon",
         usage="jobmon COMMAND [OPTIONS]",
@@ -96,7 +95,7 @@ def _overview(groups: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Wraps texts to the terminal, at most 80 columns, but never a command of the examples."""
+    """Wraps texts to the terminal, but never a command of the examples."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=min(shutil.get_terminal_size().columns, _MAX_COLUMNS))
@@ -115,7 +114,7 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # argparse has overloads for other namespaces
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse the arguments of this parser, or of a subparser; raise UsageError for an unknown one."""
+        """Parse the arguments; raise UsageError for an unknown one."""
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(self._unknown(unknown[0]))

@@ -9,10 +9,9 @@ from typing import Literal, TextIO
 
 
 def prepare() -> None:
-    """Open the standard streams that the caller closed, and escape characters that stdout cannot encode.
+    """Open the standard streams that the caller closed, and escape what stdout cannot encode.
 
-    If a descriptor below 3 stays free, the next file that jobmon opens gets its number, and sbatch's
-    output would go into that file.
+    Else the next file that jobmon opens would get such a number, and sbatch's output.
     """
     for descriptor in range(3):
         _fill(descriptor)

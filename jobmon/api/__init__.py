@@ -1,13 +1,13 @@
-"""jobmon for Python programs: a notebook, a script, or a training itself.
+"""jobmon for Python programs: a notebook, a script, or a training itself. See docs/python-api.md.
 
 Each function does what the command of the same name does; `jobs` does what `jobmon status --all` does. The
 records that they return are frozen. Nothing is printed; what a command would print on stderr is logged by the
-logger ``jobmon``. Errors are `JobmonError` and its subclasses, with the same texts as on the command line. No
+logger ``jobmon``. Errors are `JobmonError` and its subclasses, with the texts of the command line. No
 function ends the process, forks it or installs a signal handler, and all may be called from any thread.
 
-A job is named by its id (``8123``, ``"8123_7"``) or, once it is watched, by its name (the newest job of that
-name) or by ``"latest"``. Times are Unix seconds, durations are seconds; None means "not known" unless a field
-says otherwise.
+A job is named by its id (``8123``, ``"8123_7"``), by its name (the newest job of that name), or by
+``"latest"``. Times are Unix seconds, durations are seconds; None means "not known" unless a field says
+otherwise.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def notify(text: str, *, title: str = "", level: Level | str = Level.INFO, wait_
         text: up to about 3,500 characters are shown; what looks like a password or a token is hidden.
         title: by default the first line of the text.
         level: critical, warning, info or progress; the first two go to the error channels.
-        wait_s: how long to wait for the channels; 0 saves the text, and a process in the background sends it.
+        wait_s: how long to wait for the channels; 0 leaves the sending to a process in the background.
 
     Raises:
         ConfigInvalid: the configuration has faults; nothing was sent.
@@ -53,13 +53,8 @@ def notify(text: str, *, title: str = "", level: Level | str = Level.INFO, wait_
 def mark(path: FileName, *, status: int = 0, note: str = "") -> Path:
     """Write a marker: a small file that shows that a stage is done; return its absolute path.
 
-    It appears in one step. A job configuration may name it (``done: {marker: FILE}``): for processes without
-    a scheduler, it is the proof of how they ended.
-
-    Args:
-        path: of the marker.
-        status: the exit status to record, 0 to 255; any other than 0 proves a failure.
-        note: a text to put into the marker.
+    A job configuration may name it (``done: {marker: FILE}``): for processes without a scheduler, it proves
+    how they ended. Any ``status`` other than 0 proves a failure.
 
     Raises:
         StorageFailed: it cannot be written.

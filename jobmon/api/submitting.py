@@ -43,8 +43,7 @@ def submit(
     Ctrl-C, ends only the waiting for the answer: the submission goes on, and `jobs` shows the job.
 
     Args:
-        arguments: those of sbatch: its options, the script, and the script's own arguments. For Ray: the
-            words of the command; a single one is a command line for the shell.
+        arguments: those of sbatch. For Ray: the words of the command; a single one is a line for the shell.
         backend: "slurm", "local" or "ray"; by default the configured one.
         group: the name of a group to add the job to; it is made if there is none.
         job_config: a YAML file about the job; by default ``jobmon.yaml`` beside the script.
@@ -110,10 +109,8 @@ def watch(
 ) -> Job:
     """Watch a job that was not submitted through jobmon, or processes of this host; return its record.
 
-    ``watch(8123)`` watches a job, whether pending, running or ended. ``watch(pid=os.getpid())`` watches
-    the calling program itself. For a job of Slurm, of the local backend or of Ray that is watched already,
-    and for a job that has ended and was reported, it returns the record, unless an argument would then be
-    ignored.
+    ``watch(pid=os.getpid())`` watches the calling program itself. A job that is watched already, or that has
+    ended and was reported, only gives its record, unless an argument would then be ignored.
 
     Args:
         job: the id of the job, array task or het job component; or one word as `jobmon watch` takes it, e.g.
@@ -125,16 +122,14 @@ def watch(
         stderr: likewise.
         backend: the job's scheduler; by default the configured one. With "ray", the job is a submission id.
         address: the dashboard of the Ray cluster; by default as Ray's variables say.
-        host: a host reached by ssh: one of `hosts` in config.json, or any name that ssh knows. The job is
-            what runs there, e.g. ``tmux:train``.
+        host: a host that ssh reaches; the job is what runs there, e.g. ``tmux:train``.
         job_config: a YAML file about the job.
         again: whether to analyse and report a job again that was already reported.
 
     Raises:
         UnknownJob: neither the scheduler nor its accounting knows the job, or no such process runs.
-        AlreadyWatched: the job is watched already, and an argument would be ignored, or it is a job on
-            another host; or the monitor of a job of Slurm or of the local backend is dead (`jobmon recover`
-            restarts it); or a process is watched already.
+        AlreadyWatched: an argument would be ignored; it is a job on another host or a process; or its monitor
+            is dead (`jobmon recover` restarts it).
         AlreadyReported: it ended and was reported, and an argument would be ignored without ``again``.
         SchedulerUnavailable: the scheduler does not answer.
         JobmonError: an argument does not suit what is to be watched.
@@ -195,9 +190,8 @@ def watched(*command: str) -> Job:
 def restart(job: JobName, from_: FileName | None = None) -> Job:
     """Submit the next attempt of a job that has ended, as `jobmon restart --yes` does; return its record.
 
-    Args:
-        job: any attempt; the newest one is continued.
-        from_: the checkpoint to resume from; by default the newest complete one.
+    ``job`` is any attempt; the newest one is continued, from the newest complete checkpoint unless ``from_``
+    names one.
 
     Raises:
         UnknownJob: jobmon has no record of it.
@@ -207,7 +201,7 @@ def restart(job: JobName, from_: FileName | None = None) -> Job:
 
 
 def attempts(job: JobName) -> tuple[Attempt, ...]:
-    """Return the attempts of the lineage of a job, in their order, as `jobmon restarts JOB` lists them.
+    """Return the attempts of the lineage of a job, as `jobmon restarts JOB` lists them.
 
     Raises:
         UnknownJob, StateUnreadable: jobmon has no record of it, or cannot read it.

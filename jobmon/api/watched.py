@@ -38,10 +38,7 @@ _AS_IN_JSON = (
 
 
 def jobs() -> tuple[Job, ...]:
-    """Return all jobs with a readable record, in the order in which jobmon began to watch them.
-
-    `jobmon prune` removes old records.
-    """
+    """Return all jobs with a readable record, in the order in which jobmon began to watch them."""
     ctx = open_context()
     known = overview(ctx)
     now_s = ctx.clock.now()
@@ -64,12 +61,9 @@ def status(job: JobName) -> Job:
 def wait(*jobs: JobName, at_most_s: float | None = None) -> WaitResult:
     """Wait until jobs, or all jobs of groups, are over: analysed, with their messages on their way.
 
-    It costs the scheduler nothing: jobmon reads its own files once a second. A monitor that is gone gets a
-    successor; if none can be started within a minute, or by the end of ``at_most_s``, the result is UNKNOWN.
-
-    Args:
-        jobs: ids or names of jobs, or names of groups.
-        at_most_s: return after this time, with the result RUNNING if a job is not over yet.
+    It costs the scheduler nothing: jobmon reads its own files. A monitor that is gone gets a successor; if
+    none can be started within a minute, or by the end of ``at_most_s``, the result is UNKNOWN. After
+    ``at_most_s``, it is RUNNING if a job is not over yet.
 
     Raises:
         UnknownJob, UnknownGroup: jobmon has no record of one of them.
@@ -101,8 +95,8 @@ def wait(*jobs: JobName, at_most_s: float | None = None) -> WaitResult:
 def health(*jobs: JobName) -> tuple[HealthReport, ...]:
     """Return whether jobs, or all jobs of groups, are healthy, and why: one report for each task.
 
-    ``healthy`` is None if nothing is known to be wrong and nothing shows that the job works. ``issues`` lists
-    what is wrong, the worst first. The scheduler is not asked.
+    ``healthy`` is None if nothing is known to be wrong and nothing shows that the job works. The scheduler is
+    not asked.
 
     Raises:
         UnknownJob: jobmon has no record of one of them.
@@ -154,7 +148,7 @@ def diagnose(*what: JobName | Path) -> Explanation:
     Raises:
         UnknownJob: neither jobmon nor the scheduler knows the job, or it has no such task.
         SchedulerUnavailable: jobmon does not know it, and the scheduler does not answer.
-        JobmonError: the job has not started yet, none of the files can be read, or several jobs are named.
+        JobmonError: it has not started yet, none of the files can be read, or several jobs are named.
     """
     refs = _one_job(open_context(), what, "diagnose")
     return call(Explanation, ["diagnose", "--", *(map(str, refs) if refs else words(what))], tell)

@@ -36,7 +36,7 @@ def add_install_arguments(parser: argparse.ArgumentParser) -> argparse._ActionsC
 
 
 def install(autostart: Autostart, wanted: str, *, confirmed: bool) -> int:
-    """Make this machine run a command regularly; return the exit code, 1 if the user does not confirm it.
+    """Make this machine run a command regularly; return 1 if the user does not confirm it.
 
     Raises:
         AutostartUnavailable: the ``wanted`` method (``best``: every method) cannot be used here.
@@ -66,7 +66,7 @@ def install(autostart: Autostart, wanted: str, *, confirmed: bool) -> int:
 
 
 def uninstall(autostart: Autostart, *, confirmed: bool) -> int:
-    """Remove what was installed by any method; return the exit code, 1 if the user does not confirm it."""
+    """Remove what was installed by any method; return 1 if the user does not confirm it."""
     installed = [installer for installer in autostart.installers.values() if installer.installed()]
     if not installed:
         print("nothing is installed; nothing was changed")

@@ -23,10 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Stop watching each job, even after an error with another one; return the highest exit code.
-
-    It is 1 for a job that needs no monitor any more.
-    """
+    """Stop watching each job, even after an error with another one; 1: a job needs no monitor any more."""
     ctx, errors = open_context(), Errors()
     for argument in options.job:
         with errors.reported():

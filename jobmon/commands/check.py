@@ -124,10 +124,7 @@ def refuses(
     arguments: Sequence[str],
     change: Callable[[JobSettings], JobSettings] | None = None,
 ) -> bool:
-    """Return whether an item fails; what fails or warns is shown on stderr.
-
-    ``change`` is what the options about restarts change in the job configuration.
-    """
+    """Return whether an item fails; what fails or warns is shown on stderr."""
     submission = CheckSubmission(open_context(), jobmon_command(), change=change)
     items = submission.check(backend, arguments)
     for line in problem_lines(items, console_of(sys.stderr)):
@@ -139,7 +136,7 @@ def refuses(
 
 
 def _own_options(arguments: list[str]) -> tuple[set[str], dict[str, str]]:
-    """Remove jobmon's flags and options: those that come first, and flags at the very end; return them."""
+    """Remove and return jobmon's options: those that come first, and flags at the very end."""
     flags: set[str] = set()
     values: dict[str, str] = {}
     while arguments:

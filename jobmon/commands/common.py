@@ -56,7 +56,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def job_ref(text: str) -> JobRef:
-    """Parse a job id; if it is invalid, raise the ArgumentTypeError that argparse expects."""
+    """Parse a job id, for argparse."""
     try:
         return JobRef.parse(text)
     except ValueError as error:
@@ -64,7 +64,7 @@ def job_ref(text: str) -> JobRef:
 
 
 def period_s(text: str) -> float:
-    """Parse a period such as ``90m`` or ``2d``, in seconds; raise ArgumentTypeError if it is not one."""
+    """Parse a period such as ``90m`` or ``2d``, in seconds."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a period; expected e.g. 90m, 36h, 2d or 1w")
@@ -72,7 +72,7 @@ def period_s(text: str) -> float:
 
 
 def natural(text: str, least: int = 0, most: int | None = None) -> int:
-    """Parse a whole number from ``least`` to ``most``; raise ArgumentTypeError if it is not one."""
+    """Parse a whole number, for argparse."""
     number = int(text) if text.isascii() and text.isdecimal() else -1
     if number < least or (most is not None and number > most):
         limits = f"of {least} or more" if most is None else f"from {least} to {most}"
@@ -84,7 +84,7 @@ positive = partial(natural, least=1)
 
 
 def add_verb(verbs: Verbs, name: str, summary: str, **defaults: object) -> argparse.ArgumentParser:
-    """Add the parser of a verb of a command, e.g. of ``jobmon group``; its options have ``defaults``, too."""
+    """Add the parser of a verb of a command; its options have ``defaults``, too."""
     parser = verbs.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
     parser.set_defaults(**defaults)
     return parser
@@ -143,7 +143,7 @@ def table_console() -> Console:
 
 
 def console_of(stream: TextIO) -> Console:
-    """Return the console of a stream; on a terminal, it has a width and, unless they are off, colours."""
+    """Return the console of a stream; only a terminal has a width and colours."""
     if not stream.isatty():
         return Console()
     has_colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -163,7 +163,7 @@ Record = TypeVarTuple("Record")
 
 
 def print_change(result: RecoveryResult) -> int:
-    """Print what was done for a job, or on stderr why nothing was; return the exit code, then 1."""
+    """Print what was done for a job, or on stderr why nothing was; return the exit code."""
     if result.is_changed:
         print(result_text(result.subject, result.action))
         return 0
@@ -195,14 +195,14 @@ def print_result(
 
 
 def one_or_all(objects: Sequence[object]) -> object:
-    """Return the only object, or the list of several: what ``--json`` prints about one job or several."""
+    """Return the only object, or the list of several."""
     if len(objects) == 1:
         return objects[0]
     return objects
 
 
 class Errors:
-    """The errors with single jobs: each is reported, and the command goes on with the other jobs."""
+    """The errors with single jobs: each is reported, and the command goes on with the others."""
 
     def __init__(self) -> None:
         """Begin without an error."""

@@ -105,7 +105,7 @@ def _say_kept(removal: Removal) -> None:
 
 
 def _is_confirmed(ctx: Context, older_than_s: float) -> bool:
-    """Return whether to go on; if there are records to remove, ask the user.
+    """Return whether to go on; ask if there are records to remove.
 
     The question spells the period out: 1m may have been meant as a month.
     """

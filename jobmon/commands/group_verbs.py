@@ -55,10 +55,7 @@ if TYPE_CHECKING:
 
 
 def add(options: argparse.Namespace) -> int:
-    """Add jobs, even after an error while adding another one; return the highest exit code.
-
-    If jobmon knows no job of a given name, nothing is added.
-    """
+    """Add jobs, even after an error with another one; if one is not known by its name, add none."""
     ctx = open_context()
     names = dict.fromkeys((find_ref(ctx, each) for each in options.job), "")
     if options.glob is not None:
@@ -77,7 +74,7 @@ def add(options: argparse.Namespace) -> int:
 
 
 def submit(options: argparse.Namespace) -> int:
-    """Submit the runs of a file, and add the jobs that it names by id; return 0 if all are in the group."""
+    """Submit the runs of a file, and add the jobs that it names by id."""
     ctx = open_context()
     to_submit, known = plan_file(ctx, options.name, options.file, options.backend, _settings(options))
     exit_code = _add_known(ctx, options.name, known)
@@ -86,7 +83,7 @@ def submit(options: argparse.Namespace) -> int:
 
 
 def submit_all(submitter: SubmitRuns, runs: Sequence[Run], group: str) -> int:
-    """Submit runs and print what became of each; return 1 if one of them is not submitted."""
+    """Submit runs and print what became of each; return 1 if one is not submitted."""
     results: list[RunResult] = []
     with _deferred_interrupt() as is_interrupted:
         for result in submitter.submit(runs, is_interrupted):
@@ -134,7 +131,6 @@ def _settings(options: argparse.Namespace) -> Callable[[GroupSettings], GroupSet
 
 
 def _add_known(ctx: Context, name: str, known: Mapping[str, JobRef]) -> int:
-    """Add the jobs that the file names by their ids; return the highest exit code."""
     starter, errors = MonitorStarter(ctx, at_most=1), Errors()
     for run, ref in known.items():
         with errors.reported(f"{one_line(run)}: "):
@@ -166,7 +162,6 @@ _ALL_LINES = 1_000_000
 
 
 def status(options: argparse.Namespace) -> int:
-    """Print the runs of a group."""
     ctx = open_context()
     group = ctx.groups.load(options.name)
     runs, now_s = runs_of(ctx, group), ctx.clock.now()
@@ -198,17 +193,14 @@ def list_groups(options: argparse.Namespace) -> int:
 
 
 def wait(options: argparse.Namespace) -> int:
-    """Wait until all jobs of a group are over; the exit codes are those of ``jobmon wait``."""
+    """Wait until all jobs of a group are over."""
     ctx = open_context()
     ctx.groups.load(options.name)  # raises UnknownGroup: `wait_for` would take the name of a job, too
     return wait_for(ctx, [options.name], options.at_most_s, as_json=options.json)
 
 
 def log(options: argparse.Namespace) -> int:
-    """Print the log of a group; with ``--follow``, go on until the group is over.
-
-    Return 1 if no log can be shown; with ``--follow``, wait for one instead.
-    """
+    """Print the log of a group; with ``--follow``, wait for one and go on until the group is over."""
     ctx = open_context()
     group = ctx.groups.load(options.name)
     path = group.log.path or str(ctx.home.group_log(group.name))
@@ -237,7 +229,7 @@ _OWN = _YES, _RETRY = "--yes", "--retry-unclear"
 
 
 def resubmit_failed(options: argparse.Namespace) -> int:
-    """Submit the failed runs again; return 1 if one of them cannot be submitted, or the user declined."""
+    """Submit the failed runs again; return 1 if one cannot be submitted, or the user declined."""
     words = [word for word in options.sbatch_options if word not in _OWN]  # sbatch has no such options
     is_sure = options.yes or _YES in options.sbatch_options
     retry_unclear = options.retry_unclear or _RETRY in options.sbatch_options
@@ -262,7 +254,7 @@ def resubmit_failed(options: argparse.Namespace) -> int:
 
 
 def _planned(ctx: Context, failed: Sequence[GroupRun], words: Sequence[str]) -> tuple[list[Run], int]:
-    """Return the runs to submit, and an exit code; report what cannot be submitted, and what has changed."""
+    """Return the runs to submit; report what cannot be submitted (exit code 1), and what has changed."""
     runs, exit_code = [], 0
     for each in failed:
         if each.job is None:
@@ -285,8 +277,7 @@ def _planned(ctx: Context, failed: Sequence[GroupRun], words: Sequence[str]) -> 
 def change_runs(options: argparse.Namespace) -> int:
     """Ask, and cancel the jobs that have not ended, or hold or release the pending ones.
 
-    Jobs are released whether held or not: the record of one that was held just now may not show it. Return 1
-    if a state file cannot be read, the scheduler refused, or the user declined.
+    They are released whether held or not: the record of one that was held just now may not show it.
     """
     change = Change(options.change)
     require_terminal(is_confirmed=options.yes)
@@ -316,7 +307,7 @@ def change_runs(options: argparse.Namespace) -> int:
 
 
 def _say_unread(runs: Sequence[GroupRun], outcomes: Sequence[Outcome | None]) -> bool:
-    """Name each run with such an outcome whose state file cannot be read; return whether there is one."""
+    """Name the runs with such an outcome whose state files cannot be read; return whether there are any."""
     unread = [run for run in runs if run.problem and run.member.outcome in outcomes]
     for run in unread:
         say(one_line(f"{run.name}: left out: {run.problem}"))

@@ -68,10 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask for both webhook URLs, or read them from a pipe, and save them; with ``--phone``, connect a phone.
-
-    Return 1 if the pipe lacks one, 130 after Ctrl-C.
-    """
+    """Return 1 if the pipe lacks a URL, 130 after Ctrl-C."""
     ctx = open_context()
     if options.phone:
         code = _connect_phone(ctx)
@@ -125,7 +122,6 @@ def _offer_more(ctx: Context) -> None:
 
 
 def _offer_autostart(autostart: Autostart) -> None:
-    """Ask whether to restart lost monitors automatically, unless that is done already or is impossible."""
     statuses = autostart.statuses()
     if active := [status.method.value for status in statuses if status.is_active]:
         _tell(f"Lost monitors are restarted automatically ({', '.join(active)}).")
@@ -139,7 +135,7 @@ def _offer_autostart(autostart: Autostart) -> None:
 
 
 def _ask_url(question: str, default: str = "", *, checks: bool) -> str:
-    """Ask until the answer is a webhook URL that Discord does not refuse, or that the user keeps anyway."""
+    """Ask until Discord does not refuse the URL, or the user keeps it anyway."""
     pasted = ""
     while True:
         url = pasted or getpass.getpass(_prompt(f"{question}:")).strip()
@@ -160,7 +156,7 @@ def _ask_url(question: str, default: str = "", *, checks: bool) -> str:
 
 
 def _passes_check(url: str) -> bool:
-    """Ask Discord whether it knows the webhook, and print the answer; return False if Discord refuses it."""
+    """Ask Discord whether it knows the webhook, and print the answer."""
     _detail("asking Discord ...")
     result = setup.check_webhook(url)
     if result.is_refused:
@@ -203,10 +199,7 @@ def _agrees(question: str, *, default: bool) -> bool:
 
 
 def _choice(question: str, *, default: str, accepts_url: bool = False) -> str:
-    """Return ``y``, ``n`` or, with ``accepts_url``, what looks like a URL.
-
-    The input is not shown, because a user may paste a URL here; a choice is printed after it.
-    """
+    """Return ``y``, ``n`` or, with ``accepts_url``, what looks like a URL: so nothing typed is shown."""
     choices = "[y/N]"
     if default == "y":
         choices = "[Y/n]"
@@ -240,7 +233,7 @@ def _columns() -> int:
 
 
 def _connect_phone(ctx: Context) -> int:
-    """Make the topic, unless there is one, show it, and send examples; return the exit code."""
+    """Make the topic, unless there is one, show it, and send examples."""
     from jobmon.commands.test import send_samples
     from jobmon.views.console import qr_lines
     from jobmon_core.app.messages.try_channels import CHANNEL, set_up_phone

@@ -42,8 +42,7 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
 def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings | None:
     """Return what the user says about the job, by options or in a job configuration; None if nothing.
 
-    The configuration is the file that ``--job-config`` names, else one beside the ``script`` of a local job;
-    options override it. Folders that options name are relative to the current one.
+    The configuration is the file that ``--job-config`` names, else one beside the ``script`` of a local job.
 
     Raises:
         ConfigInvalid: the file that ``--job-config`` names has faults or cannot be read.
@@ -69,11 +68,7 @@ def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings |
 
 
 def seconds(text: str) -> float:
-    """Parse a time of up to 30 days, e.g. ``300`` (seconds), ``5m`` or ``2h``.
-
-    Raises:
-        ArgumentTypeError: the text is no such time.
-    """
+    """Parse a time of up to 30 days, e.g. ``300`` (seconds), ``5m`` or ``2h``, for argparse."""
     number = text.strip()
     factor = _SUFFIXES.get(number[-1:], 0.0)
     try:
@@ -88,7 +83,7 @@ def seconds(text: str) -> float:
 
 
 def gpu_id(text: str) -> int:
-    """Parse the number of a GPU; raise ArgumentTypeError if it is not one."""
+    """Parse the number of a GPU, for argparse."""
     if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(
             f"{text!r} is not the number of a GPU; a command of `jobmon run` follows after --"

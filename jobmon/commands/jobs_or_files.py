@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
-    """Return the jobs that the arguments name; an empty list if none is a job (files are not checked here).
+    """Return the jobs that the arguments name, if any does; files are not checked here.
 
     Raises:
         UsageError: jobs are mixed with files, or with something that is neither.
@@ -54,9 +54,7 @@ def _mixed(job: str, other: str) -> str:
 
 
 def job_or_folder(ctx: Context, argument: str) -> tuple[WatchedJob, JobRef] | str:
-    """Return the watched job and the part of it that an argument names, else the path of a folder or file.
-
-    The path is absolute.
+    """Return the watched job and the part of it that is named, else the absolute path of a folder or file.
 
     Raises:
         UsageError: it is a path at which there is nothing.

@@ -44,8 +44,6 @@ def watch_on_host(options: argparse.Namespace) -> WatchedJob:
 
     Raises:
         UsageError: the words are wrong, or an option does not suit a job on another host.
-        ConfigInvalid: the file that ``--job-config`` names has faults.
-        AlreadyWatched, AlreadyReported, UnknownJob, SchedulerUnavailable: see `watch_remote`.
     """
     _refuse(options, _NOT_WITH_HOST)
     if not options.job:
@@ -83,7 +81,7 @@ def watch_on_host(options: argparse.Namespace) -> WatchedJob:
 
 
 def run_there(options: argparse.Namespace, command: Sequence[str]) -> int:
-    """Start a command on a host and watch it; return the exit code of jobmon, not that of the command."""
+    """Start a command on a host and watch it; the exit code is not that of the command."""
     from jobmon_core.app.remote.watch import run_on_host  # only with --host
     from jobmon_core.app.restarts.first_attempt import first_attempt
     from jobmon_core.app.runs.submit_request import SubmitRequest
@@ -118,10 +116,7 @@ def _refuse(options: argparse.Namespace, names: Sequence[str]) -> None:
 
 
 def _settings_there(settings: JobSettings | None, *, has_files: bool) -> JobSettings | None:
-    """Return the settings without those about this machine; say which of `_LOCAL` are ignored.
-
-    ``has_files``: the files of a folder there are counted.
-    """
+    """Return the settings without those about this machine; ``has_files``: a folder there is looked at."""
     if settings is None:
         return None
     local = [name for name in _LOCAL if not (has_files and name == _OF_COUNTED_FILES)]

@@ -1,4 +1,4 @@
-"""``jobmon patrol``: look once at everything watched: one line, and what has changed since the last time."""
+"""``jobmon patrol``."""
 
 from __future__ import annotations
 
@@ -99,10 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Patrol, and return the exit code by the worst problem; or install or uninstall the entry.
-
-    With ``--unattended``, the exit code of a patrol is 0.
-    """
+    """Patrol, or install or uninstall the entry; ``--unattended`` returns 0."""
     ctx = open_context()
     if options.install or options.uninstall:
         return _change_entry(ctx, options)
@@ -141,7 +138,7 @@ def _patrol(ctx: Context, state_ids: Sequence[str], memory: Memory, problem: str
 
 
 def _tell(ctx: Context, patrol: Patrol, reader: str, memory: Memory, options: argparse.Namespace) -> int:
-    """Print, log and send the lines; then save what the next patrol must know. Return the exit code."""
+    """Print, log and send the lines; then save what the next patrol must know."""
     plain = [*patrol_lines(patrol, Console())]
     if options.unattended:
         if patrol.is_done:

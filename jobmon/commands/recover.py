@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _recover(ctx: Context, *, quiet: bool) -> None:
-    """Restart monitors; print what was done or could not be done, and count the jobs with living monitors."""
+    """Restart monitors; print what was done, and how many other jobs are watched."""
     hosts, changed = list[str](), list[str]()
     printed = 0
     try:

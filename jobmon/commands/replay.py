@@ -26,10 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Send the messages of each job, even after an error with another one; return the highest exit code.
-
-    It is 1 for a job that has no given-up message or is not watched any more.
-    """
+    """Send the messages of each job, even after an error with another one; 1: a job has none."""
     ctx, errors = open_context(), Errors()
     starter = MonitorStarter(ctx)
     for argument in options.job:

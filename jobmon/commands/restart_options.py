@@ -59,7 +59,7 @@ def add_restart_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def given_values(options: argparse.Namespace) -> dict[str, str]:
-    """Return the values of the options that `add_restart_arguments` declares, if they are given."""
+    """Return the values of the options that are given."""
     values = {name: getattr(options, name[2:].replace("-", "_"), None) for name in (*TAKES, SET_ASIDE)}
     return {name: value for name, value in values.items() if value and name != CHECKPOINT_DIR}
 
@@ -69,8 +69,7 @@ def restart_change(
 ) -> Callable[[JobSettings], JobSettings] | None:
     """Return what the options change in the settings of a job; None if none of them is given.
 
-    ``mode`` is the value of ``--restart``, ``values`` those of the other options that are given, by name;
-    that of ``--set-aside`` does not matter.
+    ``mode`` is the value of ``--restart``, ``values`` those of the others, by name.
 
     Raises:
         UsageError: a value is invalid.
@@ -120,7 +119,7 @@ def _changes(values: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _section(text: str) -> RestartSettings:
-    """Return what a section ``restart`` says, written as JSON; it takes the place of the job configuration's.
+    """Return what a section ``restart`` says in JSON; it takes the place of the job configuration's.
 
     Raises:
         ConfigInvalid: names all its faults.

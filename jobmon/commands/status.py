@@ -108,10 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the table or the JSON list; report unreadable state files and, with the table, notices on stderr.
-
-    The exit code is 1 if a named job is unknown.
-    """
+    """Print the table or the list; the exit code is 1 if a named job is unknown."""
     ctx = open_context()
     if options.watch:
         if options.json or not sys.stdout.isatty():

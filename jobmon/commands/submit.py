@@ -156,7 +156,7 @@ def _reads_stdin(arguments: Sequence[str]) -> bool:
 
 
 def _read_script() -> bool:
-    """Read the script from the terminal and make it the new stdin; return False if the user pressed Ctrl-C.
+    """Make what the user types the new stdin; return False after Ctrl-C.
 
     sbatch could read it itself, but after Ctrl-C it would be unclear whether Slurm has received a job.
     """
@@ -197,7 +197,7 @@ _OWN_OPTIONS = ("--backend", RESTART, SET_ASIDE, *_FLAGS, *_TAKES)
 def _read_options(arguments: list[str]) -> tuple[SubmitRequest, bool]:
     """Return what the user wants, and whether it is to be checked first.
 
-    Only jobmon's leading options are read, never abbreviated: sbatch accepts abbreviations of its own.
+    Only leading options are read, never abbreviated: sbatch accepts abbreviations of its own.
     """
     backend, mode, flags, values = "", None, set[str](), dict[str, str]()
     while arguments:
@@ -236,7 +236,7 @@ def _read_options(arguments: list[str]) -> tuple[SubmitRequest, bool]:
 
 
 def _point_out_typo(argument: str) -> None:
-    """Name the option of jobmon that was probably meant, after sbatch has refused ``argument``."""
+    """Name the option of jobmon that was probably meant by what sbatch has refused."""
     from difflib import get_close_matches
 
     name = argument.partition("=")[0]

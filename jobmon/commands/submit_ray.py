@@ -42,7 +42,7 @@ _ID = re.compile(r"[A-Za-z0-9-]{1,100}")
 
 
 def submit_to_ray(request: SubmitRequest, refused: Sequence[str]) -> int:
-    """Submit and watch; return the exit code. ``refused`` are given options of jobmon that do not apply."""
+    """Submit and watch; ``refused`` are given options that do not apply."""
     if refused:
         raise UsageError(f"{refused[0]} does not apply to jobs of Ray")
     options = command_parser("submit-ray").parse_args(request.arguments)

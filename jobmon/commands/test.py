@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def send_samples(ctx: Context, names: Sequence[str] = ()) -> int:
-    """Send the examples and print the answers; return 0 only if each was accepted, and there is a channel."""
+    """Send the examples and print the answers; return 0 only if there is a channel, and all accepted."""
     channels = channels_under_test(ctx, names)
     if not channels:
         say("no channel is configured; run `jobmon init` or `jobmon init --phone`")

@@ -60,7 +60,7 @@ def show_screen(
 ) -> bool:
     """Show the screen of the jobs that ``refs`` name, or of all, until the user quits; return True then.
 
-    Without a terminal, or with ``once``, print it once and return False.
+    Without a terminal, or with ``once``, print it and return False.
     """
     from jobmon.views.console import has_unicode, is_capable
     from jobmon.views.top.drawing import ASCII, UNICODE

@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def wait_for(ctx: Context, arguments: Sequence[str], at_most_s: float | None, *, as_json: bool) -> int:
-    """Wait for the jobs and groups that ``arguments`` name, print the answer, and return its exit code."""
+    """Wait for the named jobs and groups, print the answer, and return its exit code."""
     started_s = ctx.clock.now()
     deadline_s = None if at_most_s is None else started_s + at_most_s
     try:
@@ -114,7 +114,6 @@ def _known(ctx: Context, answers: Sequence[Waited]) -> Known:
 
 
 def _print_answers(ctx: Context, answers: Sequence[Waited], waited_s: float, *, as_json: bool) -> int:
-    """Print the answers about jobs, as a line or as JSON; return the exit code of all."""
     known, result = _known(ctx, answers), overall(answer.result for answer in answers)
     if as_json:
         whole = {"result": result, "exit_code": EXIT_CODES[result], "waited_s": round(waited_s, 1)}

@@ -87,7 +87,7 @@ def _refs(words: Sequence[str]) -> list[JobRef]:
 
 
 def watch_ray(options: argparse.Namespace) -> tuple[list[JobRef], int]:
-    """Watch each job, even after an error with another one; return the new ones, and the exit code."""
+    """As `watch_jobs`, for jobs of Ray."""
     if options.all == bool(options.job):
         raise UsageError("required: either the ids of jobs, or --all, with --backend ray")
     if options.output or options.error or options.log:

@@ -20,7 +20,7 @@ EPILOG = "examples:\n  jobmon where"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare nothing: there are no arguments."""
+    """Declare nothing."""
 
 
 def run(options: argparse.Namespace) -> int:

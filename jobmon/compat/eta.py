@@ -54,7 +54,7 @@ class ProgressEstimator:
     def update(self, current: float, total: float | None, at_s: float | None = None) -> None:
         """Record that ``current`` of ``total`` units were done at ``at_s`` (Unix seconds; default: now).
 
-        Call it whenever the count changes. A count that falls by more than a tenth begins a new run.
+        A count that falls by more than a tenth begins a new run.
         """
         self._now_s = time.time() if at_s is None else at_s
         self._started_s = self._now_s if self._started_s is None else self._started_s
@@ -64,8 +64,8 @@ class ProgressEstimator:
     def estimate_eta(self, now_s: float | None = None) -> Eta:
         """Return when the program will end, as of ``now_s`` (default: the last update).
 
-        The estimate is made after three updates and 5 % of the work. It is no simple extrapolation: pauses
-        at checkpoints, a change of speed and a drift count; see ``jobmon_core.domain.logs.progress``.
+        The estimate needs three updates and 5 % of the work. Pauses at checkpoints, a change of speed and a
+        drift count.
         """
         now_s = self._now_s if now_s is None else now_s
         found = estimate(self._history, self._total, now_s)
@@ -86,10 +86,9 @@ class ProgressEstimator:
     def detect_slowdown(self, percent: float = _SLOWER_PERCENT) -> Slowdown | None:
         """Return how slow the program has become; None if it has not, or if it is too early to say.
 
-        Call it regularly, e.g. after each update: a slowdown is compared with the time before it. The latest
-        speed must be more than ``percent`` below the usual one, and clearly below that of the slowest earlier
-        stretch of the same length. It is not compared with the highest speed: a run with regular pauses is
-        always below that.
+        Call it after each update. The latest speed must be more than ``percent`` below the usual one, and
+        clearly below the slowest earlier stretch of the same length: a run with pauses is always below its
+        highest speed.
         """
         paces = compare_paces(self._history, self._total)
         if paces is None:

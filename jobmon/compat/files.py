@@ -66,8 +66,8 @@ class FileMonitor:
         """Begin without data.
 
         Args:
-            output_patterns: globs of the outputs, e.g. ``out/worker_*.json``; new files are found at each
-                call. A name without wildcards is reported even while there is no such file.
+            output_patterns: globs of the outputs, e.g. ``out/worker_*.json``. A name without wildcards is
+                reported even while there is no such file.
             checkpoint_patterns: globs of the checkpoints, which may be files or folders.
             min_growth_rate: bytes; an output that grows by less from one call to the next has stalled.
         """
@@ -77,13 +77,9 @@ class FileMonitor:
         self._seen: dict[str, tuple[float, int]] = {}  # when each file was looked at, and its size
 
     def check_outputs(self, *, validate: bool = False, now_s: float | None = None) -> dict[str, OutputStatus]:
-        """Return how each output is, by its path.
+        """Return how each output is, by its path; with ``validate``, also whether it is whole.
 
-        Args:
-            validate: also read the beginning and the end of each file, to see whether it is whole; see
-                `validate_file_integrity`. A file whose size has changed since the previous call counts as
-                still being written: a cut-off end is then no damage.
-            now_s: Unix seconds; by default now.
+        A cut-off end is no damage in a file whose size has changed since the previous call.
         """
         now_s = time.time() if now_s is None else now_s
         files = files_of(self._outputs)
@@ -133,8 +129,5 @@ class FileMonitor:
         }
 
     def validate_file_integrity(self, filepath: FileName) -> FileCheck:
-        """Return whether a file is whole, as its format shows it: JSON, CSV, HDF5, torch and others.
-
-        Only the beginning and the end of a large file are read; nothing is unpickled or executed.
-        """
+        """Return whether a file is whole, by its beginning and end; nothing is unpickled or executed."""
         return checked(os.fspath(filepath))

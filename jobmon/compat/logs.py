@@ -48,9 +48,8 @@ class LogParser:
 
         Args:
             log_patterns: globs of the logs, e.g. ``logs/worker_*.log``; new files are found at each call.
-            progress_patterns: regexes (RE2 syntax) by name, as in a job configuration, besides the formats
-                that jobmon knows; usually none is needed.
-            error_patterns: regexes (RE2 syntax) by name. Without any, jobmon's failure patterns are used.
+            progress_patterns: regexes (RE2 syntax) by name, besides the formats that jobmon knows.
+            error_patterns: regexes (RE2 syntax) by name, instead of jobmon's failure patterns.
 
         Raises:
             PatternsInvalid: names each error pattern that is not valid.
@@ -62,7 +61,7 @@ class LogParser:
         self._errors = AppendedErrors(patterns, own_pattern_file(open_context()))
 
     def parse_progress(self) -> dict[str, Progress]:
-        """Return how far each worker is, by its name; only what was appended since the last call is read.
+        """Return how far each worker is, by its name; only what was appended is read.
 
         Raises:
             PatternsInvalid: a progress pattern is not valid.
@@ -77,7 +76,7 @@ class LogParser:
         return found
 
     def parse_errors(self) -> tuple[LogError, ...]:
-        """Return the errors and warnings in what was appended since the last call."""
+        """Return the errors and warnings in what was appended."""
         names = {path: name for name, path in self._paths().items()}
         return tuple(
             LogError(

@@ -1,7 +1,6 @@
 """Parts for a monitor of your own: workers, logs, files, and the time that is left.
 
-They are for a program that watches its own processes in the foreground. `jobmon.api` follows whole jobs, and
-needs none of them.
+They are for a program that watches its own processes in the foreground; `jobmon.api` follows whole jobs.
 """
 
 from __future__ import annotations

@@ -73,8 +73,8 @@ class ProcessMonitor:
     def check_workers(self) -> dict[str, Worker]:
         """Return what each worker does now, by the names ``worker_0``, ``worker_1`` and so on.
 
-        They are numbered in the order of their start, or in that of the given PIDs. A worker that is started
-        later takes a free number, else that of one that has ended, else a further one.
+        They are numbered in the order of their start, or in that of the given PIDs. A later one takes a free
+        number, else that of one that has ended.
         """
         now_s = time.time()
         return {

@@ -1,14 +1,8 @@
 """Look at a training on Ray, and restart it, with the function names and keys of an older monitor script.
 
-The functions take the name of the Ray head pod, or the address of the dashboard (``http://HOST:8265``). If
-RAY_API_SERVER_ADDRESS or RAY_ADDRESS names a dashboard, they ask it by HTTP even if a pod is named; without
-any address, kubectl runs the request in the pod. New programs use `jobmon.api`. No program is needed with
-``jobmon watch --backend ray``: it follows a job in the background and sends one message when it ends.
-
-A check that fails raises no error: its dictionary has ``healthy`` False and an ``error`` (``issues`` in the
-report of `get_training_health`). The status of a job that Ray does not know is UNKNOWN. An invalid address,
-or a name that no pod can have, raises JobmonError. What happens is logged by the logger ``jobmon``;
-TRAINING_MONITOR_LOG_LEVEL and TRAINING_MONITOR_LOG_FILE (default: stdout) show it.
+docs/python-api.md describes the functions, their arguments and the keys. A check that fails raises no error:
+its dictionary has ``healthy`` False and an ``error``. An invalid address, or a name that no pod can have,
+raises JobmonError. What happens is logged by the logger ``jobmon``.
 """
 
 from __future__ import annotations
@@ -99,19 +93,14 @@ class RestartResult(dict[str, Any]):
 def check_job_status(head_pod: str, job_id: str, namespace: str = _DEFAULT_NAMESPACE) -> str:
     """Return RUNNING, FAILED, SUCCEEDED, PENDING, STOPPED (by a user) or UNKNOWN.
 
-    UNKNOWN means that Ray has no such job, which is logged, or does not answer, or that its status proves
-    nothing: it lost contact with the job's driver, or did not start the driver itself and so reports
-    SUCCEEDED in any case.
+    UNKNOWN: Ray has no such job, does not answer, or its status proves nothing, e.g. SUCCEEDED of a driver
+    that it did not start itself.
     """
     return _status(_cluster(head_pod, namespace), job_id).status.value
 
 
 def get_current_step(head_pod: str, job_id: str, namespace: str = _DEFAULT_NAMESPACE) -> int | None:
-    """Return the latest step that the job's log counts; None if it counts none, or Ray does not answer.
-
-    If the log has several counters, the step is that of the one that stands for the whole job. None also
-    means that Ray has no such job, which is logged.
-    """
+    """Return the latest step in the job's log; None if it has none, or Ray does not answer."""
     return _step(_cluster(head_pod, namespace), job_id)
 
 
@@ -120,10 +109,9 @@ def detect_stall(
 ) -> bool:
     """Return whether a running job has stopped making progress since earlier calls; call it regularly.
 
-    jobmon remembers what earlier calls saw, in its home. The job is stalled if neither its step nor its log
-    has changed for ``stagnation_threshold`` seconds, and for three times its longest pause so far: a training
-    whose steps take ten minutes is not stalled after five. The first call returns False, and so does a call
-    that Ray does not answer, or for a job that it does not have.
+    It is stalled if neither its step nor its log has changed for ``stagnation_threshold`` seconds, and for
+    three times its longest pause so far. The first call returns False, and so does one that Ray does not
+    answer.
 
     Raises:
         StorageFailed: what was seen cannot be kept.
@@ -139,23 +127,17 @@ def detect_stall(
 
 
 def check_gpu_utilization(head_pod: str, namespace: str = _DEFAULT_NAMESPACE) -> GpuInfo:
-    """Return the GPUs that nvidia-smi shows in a pod; if a dashboard is asked, those of all nodes.
-
-    It is one snapshot: utilisation goes up and down within seconds.
-    """
+    """Return the GPUs that nvidia-smi shows in a pod now; if a dashboard is asked, those of all nodes."""
     return gpu_info(look_at_gpus(_cluster(head_pod, namespace), head_pod, namespace))
 
 
 def verify_ray_resources(head_pod: str, namespace: str = _DEFAULT_NAMESPACE) -> ResourceInfo:
-    """Return what the cluster has and what its tasks hold, as `ray status` counts it."""
+    """Return what the cluster has and what its tasks hold."""
     return resource_info(_cluster(head_pod, namespace))
 
 
 def check_efa_utilization(head_pod: str, namespace: str = _DEFAULT_NAMESPACE, job_id: str = "") -> EfaInfo:
-    """Return which network NCCL uses, by its lines in the logs of the pod's Ray workers, and of ``job_id``.
-
-    That a node has an EFA device does not prove its use. Without NCCL_DEBUG=INFO, the transport is UNKNOWN.
-    """
+    """Return which network NCCL uses, by its lines in the logs of Ray's workers and of ``job_id``."""
     cluster = _cluster(head_pod, namespace)
     answers = pod_answers([head_pod], namespace).values() if cluster.is_pod else ()
     return efa_info(cluster, tuple(answers), job_id)
@@ -170,12 +152,7 @@ def get_training_health(
 ) -> HealthReport:
     """Return GPUs, Ray's resources, the network and the checkpoints in one report, and what is wrong.
 
-    Args:
-        head_pod: the head pod, or the address of the dashboard.
-        checkpoint_dir: a folder of this host or, if this host cannot read it, of the head pod.
-        all_pods: the pods of the training, the head pod first; by default the head pod alone.
-        namespace: of the pods.
-        job_id: a job whose log may have lines of NCCL.
+    ``all_pods`` has the head pod first; by default, it is that pod alone.
     """
     ctx, cluster = open_context(), _cluster(head_pod, namespace)
     folder = checkpoint_dir or ""
@@ -243,8 +220,7 @@ def monitor_job(
 ) -> MonitorResult:
     """Follow a job until it is over, or for ``timeout`` seconds; log its status and step at each look.
 
-    While Ray does not answer, it goes on looking. The status UNKNOWN means that nothing shows how the job
-    ended, or that Ray has no such job, or, after ``timeout``, that Ray does not answer.
+    While Ray does not answer, it goes on looking. UNKNOWN means that nothing shows how the job ended.
 
     Raises:
         JobmonError: ``check_interval`` is not a number above 0.
@@ -277,19 +253,9 @@ def auto_restart(  # noqa: PLR0917 - the signature of the other script
 ) -> RestartResult:
     """Follow a job; after a failure that is worth it, submit it again from the newest complete checkpoint.
 
-    It returns when the work is done, or when no further attempt follows: after an error of the program
-    itself, or when somebody stopped the job, or when nothing proves that its processes have ended. Called
-    again with the same ``job_name``, e.g. because the caller was killed, it goes on where it was.
-
-    Args:
-        head_pod: the head pod, or the address of the dashboard.
-        job_name: the submission id of the job, its job id, or ``name`` in its metadata.
-        checkpoint_dir: a folder of this host or, if this host has no such folder, of the head pod.
-        max_retries: attempts after the first.
-        retry_delay: seconds before the first of them; it doubles as long as there is no progress.
-        stagnation_threshold: seconds without progress after which the job is stopped and counts as failed;
-            see `detect_stall`.
-        check_interval: seconds between two looks.
+    It returns when the work is done, or when no further attempt follows. Called again with the same
+    ``job_name``, e.g. because the caller was killed, it goes on where it was. ``retry_delay`` doubles without
+    progress.
 
     Raises:
         JobmonError: an argument is invalid.
@@ -312,17 +278,6 @@ def auto_restart(  # noqa: PLR0917 - the signature of the other script
 
 def submit_job_with_resume(head_pod: str, checkpoint_path: str, config: Mapping[str, Any]) -> str:
     """Submit a job that resumes from a checkpoint, once, also if answers get lost; return its id.
-
-    The job finds the checkpoint in JOBMON_RESUME_FROM, and its step in JOBMON_RESUME_STEP. Through a pod, an
-    absolute ``working_dir`` is a folder of the pod, where the command runs; with the address of a dashboard,
-    it is a folder of this host, which is sent, or else one of the cluster.
-
-    Args:
-        head_pod: the head pod, or the address of the dashboard.
-        checkpoint_path: on this host or, if this host has no such path, in the head pod.
-        config: ``entrypoint`` and what else Ray's job API takes, e.g. ``runtime_env``; ``resume_arg``: words
-            that are added to the command, e.g. ``--resume {path}``; ``force``: submit it although the
-            checkpoint is not known to be complete.
 
     Raises:
         JobmonError: the configuration is invalid, or the checkpoint is not known to be complete.

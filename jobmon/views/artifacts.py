@@ -24,7 +24,7 @@ _FEW_INODES = 0.1  # of all inodes of a file system
 
 
 def outputs_text(outputs: Outputs, looked_s: float, *, is_running: bool) -> str:
-    """Return e.g. ``4 files, 978.0 MiB, growing +2.0 MiB/min``; without any, ``none yet`` or the problem."""
+    """Return e.g. ``4 files, 978.0 MiB, growing +2.0 MiB/min``, or why there are none."""
     if outputs.problem or not outputs.count:
         return _nothing(outputs.problem, is_running=is_running)
     files = f"{'at least ' if outputs.is_partial else ''}{count(outputs.count, 'file')}"
@@ -35,10 +35,7 @@ def outputs_text(outputs: Outputs, looked_s: float, *, is_running: bool) -> str:
 
 
 def file_rows(outputs: Outputs, looked_s: float, *, is_running: bool) -> list[tuple[str, str, str]]:
-    """Return name, size and growth of the latest outputs, sorted by name.
-
-    Sorted by time, growing files would change places.
-    """
+    """Return name, size and growth of the latest outputs; sorted by time, they would change places."""
     return [
         (file.name, size(file.growth.size_bytes), _growth(file.growth, looked_s) if is_running else "")
         for file in sorted(outputs.files[:FILES_SHOWN], key=lambda file: file.name)
@@ -46,7 +43,7 @@ def file_rows(outputs: Outputs, looked_s: float, *, is_running: bool) -> list[tu
 
 
 def _nothing(problem: str, *, is_running: bool) -> str:
-    """Return the problem, else that there are none; ``yet`` is left out if the job does not run."""
+    """Return the problem or ``none yet``; without ``yet`` if the job does not run."""
     text = problem or "none yet"
     if is_running:
         return text
@@ -65,7 +62,7 @@ def _growth(found: Growth, looked_s: float) -> str:
 def checkpoints_text(
     found: Checkpoints, looked_s: float, now_s: float, *, is_running: bool, with_name: bool = False
 ) -> str:
-    """Return e.g. ``5 saved, last 12m ago, next expected in 18m``; else ``none yet`` or the problem."""
+    """Return e.g. ``5 saved, last 12m ago, next expected in 18m``, or why there are none."""
     if found.problem or found.newest is None:
         return _nothing(found.problem, is_running=is_running)
     number = f"{'at least ' if found.is_partial else ''}{found.count} saved"
@@ -82,7 +79,7 @@ def checkpoints_text(
 
 
 def due_text(found: Checkpoints | FoundCheckpoints, looked_s: float, now_s: float) -> str:
-    """Return when the next one is due, e.g. ``expected in 18m``, ``overdue by 2h``; empty if not known."""
+    """Return e.g. ``expected in 18m``, ``overdue by 2h``; empty if it is not known."""
     if found.next_s is None:
         return ""
     if found.is_overdue(looked_s):
@@ -93,7 +90,7 @@ def due_text(found: Checkpoints | FoundCheckpoints, looked_s: float, now_s: floa
 
 
 def disk_text(disk: Disk) -> str:
-    """Return e.g. ``234.0 GiB free (82%)``; if there is room for few more files, also for how many."""
+    """Return e.g. ``234.0 GiB free (82%)``, and for how many files if they are few."""
     share = ""
     if disk.total_bytes:
         share = f" ({disk.free_bytes / disk.total_bytes:.0%})"
@@ -182,10 +179,7 @@ _STEPS = ((5, 24), (1, 16), (5, 8))
 
 
 def checkpoint_lines(listed: CheckpointList, now_s: float, console: Console) -> Iterator[str]:
-    """Yield a summary, a table, newest first, and which checkpoint to resume from.
-
-    If the job runs, the time of the next one may follow.
-    """
+    """Yield a summary, a table, newest first, and which checkpoint to resume from."""
     found = listed.found
     if found.problem or not found.checkpoints:
         about = found.place or "no checkpoint is known"

@@ -36,9 +36,9 @@ _PROBLEMS = (Severity.WARNING, Severity.CRITICAL)  # the worst last, above the p
 
 
 def check_lines(items: Sequence[Finding], console: Console, *, shows_all: bool = False) -> Iterator[str]:
-    """Yield the items that warn or fail, the failed ones last, each with what to do; then the result.
+    """Yield the items that warn or fail, the failed ones last; then the result.
 
-    The others are only counted unless ``shows_all``: then they come first.
+    The others come first if ``shows_all``, else they are only counted.
     """
     if shows_all:
         for item in items:

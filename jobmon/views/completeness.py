@@ -34,7 +34,6 @@ def completeness_lines(found: Completeness, console: Console) -> Iterator[str]:
 
 
 def _summary(found: Completeness) -> str:
-    """Return e.g. ``/out has 2 files, 3.8 GiB``, or with a source ``/out has 2 of the 10 files of /src``."""
     if found.problem:
         return found.problem
     text = f"{found.folder} has {count(found.count, 'file')}, {size(found.size_bytes)}"

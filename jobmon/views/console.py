@@ -37,13 +37,13 @@ class Style(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """Formats text as lines; except in `styled`, control characters in the text become spaces."""
+    """Formats text as lines; except in `styled`, control characters become spaces."""
 
     width: int = 0  # columns of the terminal; 0 for a file or a pipe
     colour: bool = False
 
     def styled(self, text: str, style: Style) -> str:
-        """Return a text in a style if the terminal has colours; the text must have no control characters."""
+        """Return a text, which has no control characters, in a style if the terminal has colours."""
         if self.colour and style and text:
             return f"{style}{text}{_RESET}"
         return text
@@ -90,7 +90,7 @@ class Console:
         return truncated(text, self._columns) if self.width else text
 
     def advice(self, text: str, indent: str = "", hanging: str | None = None) -> list[str]:
-        """Return advice as `prose` does, with several sentences as numbered steps; commands stay unbroken."""
+        """Return advice as `prose` does, several sentences as numbered steps; commands stay unbroken."""
         steps = sentences(one_line(text))
         following = indent if hanging is None else hanging
         lines: list[str] = []
@@ -103,9 +103,9 @@ class Console:
         return lines
 
     def path(self, path: str, indent: str, hanging: str) -> list[str]:
-        """Return a path after ``indent``; if that does not fit, on a line of its own after ``hanging``.
+        """Return a path after ``indent``, or on a line of its own after ``hanging``.
 
-        It is not broken: the terminal wraps a longer one itself, and still copies it as one word.
+        It is not broken: the terminal wraps it itself, and still copies it as one word.
         """
         path = one_line(path)
         line = f"{indent}{path}"
@@ -138,7 +138,7 @@ def is_capable(environment: Mapping[str, str]) -> bool:
 
 
 def has_unicode(environment: Mapping[str, str]) -> bool:
-    """Set the process's locale; return whether it is UTF-8, and the terminal's font presumably complete."""
+    """Set the process's locale; return whether the terminal presumably shows all of UTF-8."""
     with suppress(locale.Error):  # it is not installed: the one that Python started with stays
         locale.setlocale(locale.LC_ALL, "")
     is_utf8 = locale.nl_langinfo(locale.CODESET).replace("-", "").upper() == "UTF8"
@@ -159,7 +159,7 @@ class OutputScreen:
     _ends_unfinished: bool = field(default=False, init=False)  # whether the text so far ends within a line
 
     def text(self, piece: OutputText) -> str:
-        """Return the text to write for the next piece; on a terminal, this includes an unfinished line."""
+        """Return the text to write for the next piece; on a terminal, with an unfinished line."""
         body = [one_line(line.expandtabs()) for line in piece.lines]
         if piece.problem and self.has_headers:
             body.append(f"({piece.problem})")
@@ -191,10 +191,10 @@ _BLACK_AND_WHITE, _NORMAL = "\x1b[97;40m", "\x1b[0m"  # bright white on black, w
 
 
 def qr_lines(text: str, *, colour: bool = False, ascii_only: bool = False) -> list[str]:
-    """Return the QR code of a short text; empty if the library for it (segno) is not installed.
+    """Return the QR code of a short text; empty if segno is not installed.
 
-    With ``colour``, the code is white on black in every terminal; without, it needs a dark one. With
-    ``ascii_only``, it is twice as large. The code of 50 characters is 37 columns wide, or 74.
+    With ``colour``, it is white on black in every terminal; else it needs a dark one. With ``ascii_only``, it
+    is twice as large: of 50 characters, 74 columns wide.
     """
     try:
         import segno

@@ -52,7 +52,7 @@ def _pending(entry: OutboxEntry, channel: str, now_s: float) -> str:
 
 
 def undelivered(status: JobStatus, now_s: float) -> Iterator[tuple[str, str]]:
-    """Yield for each undelivered message of a job its state, and what the user can do about it."""
+    """Yield the state of each undelivered message, and what the user can do about it."""
     for entry in status.job.outbox:
         if not entry.is_undelivered:
             continue
@@ -63,7 +63,7 @@ def undelivered(status: JobStatus, now_s: float) -> Iterator[tuple[str, str]]:
 
 
 def advice(entry: OutboxEntry, status: JobStatus) -> str:
-    """Return what the user can do; empty if nothing, or if the reason why jobmon gave up already says it."""
+    """Return what the user can do, unless the text about the message already says it."""
     if not entry.is_undelivered or entry.held or status.job.unwatched_s is not None:
         return ""
     if entry.given_up:

@@ -221,7 +221,7 @@ def _closing(status: JobStatus, now_s: float) -> Pairs:
 
 
 def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: float) -> Pairs:
-    """Yield what is known of a task; ``explained``: the titles of causes and the tasks that explain them."""
+    """Yield what is known of a task; ``explained``: which task explains a cause."""
     ref = ref_of(job.job_id, task.key)
     files = _files(job, task)
     if ref != job.ref and not task.end:

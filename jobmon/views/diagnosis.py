@@ -60,7 +60,7 @@ def report_json(report: Report) -> dict[str, Any]:
 
 
 def report_lines(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
-    """Yield the lines of a diagnosis, the most important first; ``titles`` maps pattern ids to titles."""
+    """Yield the lines of a diagnosis, the most important first; ``titles`` are those of patterns, by id."""
     diagnosis = report.diagnosis
     if report.live and report.subject:
         yield from _live_lines(report.live, _heading(report.subject, diagnosis), report.subject, console)
@@ -83,7 +83,6 @@ def report_lines(report: Report, titles: Mapping[str, str], console: Console) ->
 
 
 def _evidence_lines(diagnosis: Diagnosis, console: Console) -> Iterator[str]:
-    """Yield the lines of the evidence below the paths of their files, which are never broken."""
     for path, lines in groupby(diagnosis.evidence, lambda line: line.file):
         yield f"{_INDENT}{one_line(path)}"
         for line in lines:
@@ -91,14 +90,14 @@ def _evidence_lines(diagnosis: Diagnosis, console: Console) -> Iterator[str]:
 
 
 def numbered(line: Line) -> str:
-    """Return a log line after its number, if that is known."""
+    """Return a log line after its number."""
     if line.number:
         return f"{line.number}: {line.text}"
     return line.text
 
 
 def explanation(diagnosis: Diagnosis) -> str:
-    """Return what the headline lacks: the class of the failure, the reasons, a confidence below 70%."""
+    """Return what the headline lacks: the class of the failure, the reasons, a low confidence."""
     title = ""
     if diagnosis.what_failed and diagnosis.title:
         title = f"{diagnosis.title}."
@@ -159,7 +158,6 @@ def notes_json(notes: tuple[Note, ...]) -> list[dict[str, Any]]:
 
 
 def _details(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
-    """Yield the closing lines, after an empty one: changes, a known failure, other matches, log, note."""
     diagnosis = report.diagnosis
     symptoms = [each for each in diagnosis.symptoms if not is_job_pattern(each)]
     others = [f"{titles[each]} ({each})" if each in titles else each for each in symptoms]
@@ -211,7 +209,6 @@ def _ending(subject: Subject, diagnosis: Diagnosis) -> str:
 
 
 def _live_json(live: LiveVerdict, subject: Subject) -> dict[str, Any]:
-    """Return the documented object ``live`` of ``jobmon diagnose --json``."""
     return {
         **_verdict_json(live.findings[0], subject),
         "others": [_verdict_json(verdict, subject) for verdict in live.findings[1:]],
@@ -228,7 +225,6 @@ def _verdict_json(verdict: Event, subject: Subject) -> dict[str, Any]:
 
 
 def _live_lines(live: LiveVerdict, heading: str, subject: Subject, console: Console) -> Iterator[str]:
-    """Yield the verdict about a running job, its evidence and advice, other verdicts, what was not seen."""
     verdict, *further = live.findings
     yield from console.heading(verdict.title)
     yield from console.prose(f"{heading}; {verdict.text}")
@@ -252,7 +248,6 @@ def _advice(verdict: Event, subject: Subject) -> str:
 
 
 def _stacks_json(report: Stacks) -> dict[str, Any]:
-    """Return the documented object ``stacks`` of ``jobmon diagnose --stacks --json``."""
     text, odd = compare(report.stacks)
     return {
         "text": text,
@@ -305,7 +300,7 @@ def pattern_lines(entries: Sequence[EffectivePattern], console: Console) -> Iter
 
 
 def check_lines(check: PatternFileCheck) -> Iterator[str]:
-    """Yield one line per fault of a pattern file, or one that says it has none; each starts with the path."""
+    """Yield a line for each fault of a pattern file, or one that says it has none."""
     if not check.faults:
         yield one_line(f"{check.path}: {count(check.pattern_count, 'pattern')}, no faults")
     for fault in check.faults:

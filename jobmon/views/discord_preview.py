@@ -1,4 +1,4 @@
-"""A Discord message as terminal text. Accepts any JSON object, as any program may post to `jobmon inbox`."""
+"""A Discord message as terminal text; any program may post any JSON object to `jobmon inbox`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _INLINE = re.compile(
 
 
 def discord_preview(payload: Mapping[str, object], now_s: float, console: Console) -> str:
-    """Return a message, the body of a request to a Discord webhook, as lines without a final newline."""
+    """Return the body of a request to a Discord webhook as text."""
     lines = [_plain(_text(payload, "username")) or "message"]
     inner = max(console.width, _MIN_WIDTH) - len(_BAR)
     lines += _markdown(_text(payload, "content"), now_s, inner)
@@ -72,7 +72,7 @@ def _footer(embed: Mapping[str, object]) -> str:
 
 
 def _markdown(text: str, now_s: float, width: int) -> list[str]:
-    """Render text with code blocks: text is wrapped; code is wrapped too, but keeps its spaces."""
+    """Render text with code blocks; code is wrapped too, but keeps its spaces."""
     lines: list[str] = []
     for number, part in enumerate(_BLOCK.split(text)):
         if number % 2:
@@ -130,7 +130,7 @@ def _plain(text: str) -> str:
 
 
 def _text(holder: Mapping[str, object], key: str) -> str:
-    """Return a string of a JSON object; empty if it is missing or no string."""
+    """Return a string; empty if it is missing or none."""
     value = holder.get(key)
     if isinstance(value, str):
         return value

@@ -1,4 +1,4 @@
-"""What ended jobs used of what they requested: a table with totals, and the same for a program."""
+"""What ended jobs used of what they requested, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STYLES = {JobState.COMPLETED: Style.GOOD, JobState.CANCELLED: Style.DIM}
 
 
 def efficiency_lines(runs: Sequence[RunEfficiency], console: Console) -> Iterator[str]:
-    """Yield the table, each advice once with the jobs that it applies to, and the totals of several jobs."""
+    """Yield the table, each advice once with its jobs, and the totals of several jobs."""
     if not runs:
         yield "no job ended in this time; `--since TIME` sets how far to look back"
         return
@@ -98,10 +98,7 @@ def _percent(share: float | None) -> str:
 
 
 def efficiency_json(runs: Sequence[RunEfficiency]) -> dict[str, Any]:
-    """Return the documented object of ``jobmon efficiency --json``; what is not recorded is null.
-
-    A job without any figures has only its id, its name, a note, and null as its state.
-    """
+    """Return the documented object of ``jobmon efficiency --json``; what is not recorded is null."""
     found = [run.found for run in runs if run.found]
     return {"jobs": [_run_json(run) for run in runs], "totals": totals(found)._asdict()}
 

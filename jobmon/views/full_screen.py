@@ -1,4 +1,4 @@
-"""Draw full-screen pages with curses and read keys; everything that is shown is decided elsewhere."""
+"""Draw full-screen pages with curses and read keys."""
 
 from __future__ import annotations
 
@@ -47,10 +47,7 @@ _ATTRIBUTES = {Style.BOLD: curses.A_BOLD, Style.DIM: curses.A_DIM, Style.SELECTE
 
 
 def show(screen: Session, *, has_colour: bool, refresh_s: float) -> None:
-    """Show a screen until the user quits, presses Ctrl-C, or the terminal is closed.
-
-    It reads new data every ``refresh_s`` seconds.
-    """
+    """Show a screen until the user quits, presses Ctrl-C, or the terminal is closed."""
     before = signal.signal(signal.SIGTERM, _terminate)  # so that curses resets the terminal
     try:
         curses.wrapper(_run, screen, has_colour, refresh_s)
@@ -85,7 +82,7 @@ def _run(window: curses.window, screen: Session, has_colour: bool, refresh_s: fl
 
 
 def _press(window: curses.window, screen: Session, wait_s: float) -> None:
-    """Wait up to ``wait_s`` for keys and pass them on; a resized window ends the wait too."""
+    """Wait up to ``wait_s`` for keys; a resized window ends the wait too."""
     window.timeout(max(0, round(1000 * wait_s)))
     while (key := _read_key(window)) is not None and not screen.has_quit:
         if key in _KEYS:

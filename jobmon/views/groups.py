@@ -97,10 +97,7 @@ def group_json(
     summary: str | None,
     now_s: float,
 ) -> dict[str, Any]:
-    """Return the documented object of ``jobmon group status --json``.
-
-    ``summary`` is the path of the group's summary file, None if there is none.
-    """
+    """Return the object of ``jobmon group status --json``; ``summary`` is the path of the summary file."""
     return {
         **list_json(group, runs),
         **fields(group.settings, "interval_s", "messages", "then"),
@@ -113,7 +110,7 @@ def group_json(
 
 
 def list_json(group: Group, runs: Sequence[GroupRun]) -> dict[str, Any]:
-    """Return the documented object of a group in ``jobmon group list --json``."""
+    """Return the object of a group in ``jobmon group list --json``."""
     return {
         **fields(group, group="name", created_at="created_s", complete_at="complete_s"),
         "total": len(runs),
@@ -163,13 +160,11 @@ def _row(run: GroupRun, known: Overview, now_s: float) -> list[Cell | str]:
 
 
 def _nodes(job: WatchedJob) -> str:
-    """Return the nodes of all tasks, as Slurm writes them; empty if none has started."""
     nodes = ((task.end.nodes if task.end else "") or task.nodes for task in job.tasks.values())
     return ",".join(dict.fromkeys(filter(None, nodes)))
 
 
 def _counted(runs: Sequence[GroupRun]) -> str:
-    """Return e.g. ``: 1 failed, 2 running, 5 completed``; empty for no runs."""
     numbers = Counter(map(word_of, runs))
     counted = ", ".join(f"{numbers[word]} {word}" for word in _ORDER if numbers[word])
     if counted:

@@ -45,7 +45,7 @@ _STEPS = ((4, 12), (1, 8), (7, 8), (6, 8), (2, 9))
 
 
 def health_lines(report: HealthReport, console: Console) -> Iterator[str]:
-    """Yield the page about one job: whether it is healthy, what is wrong, then the figures."""
+    """Yield whether a job is healthy, what is wrong, then the figures."""
     yield from _head(report, console)
     yield from _issues(report, console)
     rows = [row for row in _rows(report) if row[1]]
@@ -58,7 +58,7 @@ def health_lines(report: HealthReport, console: Console) -> Iterator[str]:
 
 
 def table_of_health(reports: Sequence[HealthReport], console: Console) -> Iterator[str]:
-    """Yield a line for each job, those with issues first, then their issues and how many are healthy."""
+    """Yield a line for each job, those with issues first, then their issues and the numbers."""
     ranked = sorted(reports, key=lambda report: (report.healthy is not False, report.healthy is True))
     rows = [_row(report) for report in ranked]
     yield from table_lines(_HEADERS, rows, console, _STEPS)
@@ -134,7 +134,7 @@ def _issues(report: HealthReport, console: Console) -> Iterator[str]:
 
 
 def _rows(report: HealthReport) -> Iterator[tuple[str, str]]:
-    """Yield the figures with their labels; of a job that does not run, only what is known."""
+    """Yield the figures; of a job that does not run, only what is known."""
     runs = report.stage is Stage.RUNNING
     yield "progress", _progress(report) or ("not known" if runs else "")
     if runs or report.gpus.allocated:
@@ -277,7 +277,7 @@ def _checkpoints_json(report: HealthReport) -> dict[str, Any] | None:
 
 
 def _plain(value: float | None) -> float | int | str | None:
-    """Return a number for JSON; one with a fraction is rounded to six significant digits."""
+    """Return a number for JSON, with at most six significant digits."""
     number = json_number(value)
     if isinstance(number, float):
         return float(f"{number:.6g}")

@@ -48,7 +48,7 @@ _NO_DIAGNOSIS = Diagnosis(None, "", "", "")
 
 
 def state(job: WatchedJob) -> str:
-    """Return the state as Slurm writes it; if tasks differ in state, the number of tasks in each."""
+    """Return the state as Slurm writes it; of tasks in several states, their numbers."""
     counted = state_counts(job)
     if len(counted) > 1:
         return " ".join(f"{each}:{number}" for each, number in counted.items())
@@ -56,7 +56,7 @@ def state(job: WatchedJob) -> str:
 
 
 def short_state(job: WatchedJob) -> str:
-    """Return the number of tasks in each state as in squeue's column ST, e.g. ``F:2 R:1 CD:7``."""
+    """Return the states as in squeue's column ST, e.g. ``F:2 R:1 CD:7``."""
     counted = by_interest(state_counts(job))
     return " ".join(f"{JobState.from_slurm(each).short or each}:{number}" for each, number in counted)
 
@@ -86,7 +86,7 @@ def state_counts(job: WatchedJob) -> Counter[str]:
 
 
 def task_state(task: Task) -> str:
-    """Return the final state of a task, from the first source that shows one, else the latest."""
+    """Return the final state of a task, if any source shows one, else the latest."""
     final = task.end or ending_of(task)
     return (final.state if final else None) or task.raw_state or JobState.UNKNOWN
 
@@ -101,14 +101,14 @@ def pending_reason(job: WatchedJob) -> str:
 
 
 def pending_text(job: WatchedJob) -> str:
-    """Return what Slurm's reason for a pending job means, and the reason; empty unless it is pending."""
+    """Return what Slurm's reason for a pending job means, and the reason."""
     if group_of(job) is StateGroup.PENDING and (reason := pending_reason(job)):
         return f"{pending_words(reason)} ({reason})"
     return ""
 
 
 def leading(job: WatchedJob) -> Task | None:
-    """Return the task to show for the job: the first with the job's outcome, else the first, if any."""
+    """Return the task to show for the job: the first with the job's outcome, else the first."""
     tasks = list(job.tasks.values())
     outcome = job.outcome
     return next(
@@ -123,10 +123,7 @@ def cause(job: WatchedJob) -> str:
 
 
 def task_cause(task: Task) -> str:
-    """Return why a task did not succeed: the cause found, else the exit code or signal, else a note.
-
-    Empty if it succeeded or has not ended.
-    """
+    """Return why a task did not succeed: the cause found, else the exit code or signal, else a note."""
     if task.end is None or task.end.outcome is Outcome.SUCCESS:
         return ""
     if task.diagnosis and task.diagnosis.cause:
@@ -140,12 +137,12 @@ def task_cause(task: Task) -> str:
 
 
 def failed_task(job: WatchedJob, task: Task) -> str:
-    """Return which task of an array failed, and why, e.g. ``8123_4: KeyError: 'lr'``."""
+    """Return e.g. ``8123_4: KeyError: 'lr'``."""
     return f"{ref_of(job.job_id, task.key)}: {task_cause(task)}".removesuffix(": ")
 
 
 def doubt(job: WatchedJob) -> str:
-    """Return why the success of a job is doubtful, of an array with the number of such tasks; else empty."""
+    """Return why the success of a job is doubtful; of an array, with the number of such tasks."""
     if not job.is_doubtful_success:
         return ""
     found = (task.diagnosis for task in job.tasks.values() if task.is_doubtful_success and task.diagnosis)
@@ -174,7 +171,6 @@ def elapsed(job: WatchedJob, now_s: float) -> str:
 
 
 def _run_rank(task: Task, now_s: float) -> tuple[bool, bool, float]:
-    """Return the sort key of a task by its run time; those that still run come last."""
     seconds = run_time_s(task, now_s)
     runs = not (task.end or ending_of(task))
     return seconds is not None, runs, seconds or 0.0
@@ -210,7 +206,7 @@ def age(seconds: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """Return a duration, e.g. ``3m 05s``; ``?`` for an impossible one from a damaged state file."""
+    """Return e.g. ``3m 05s``; ``?`` for an impossible duration from a damaged state file."""
     if math.isfinite(seconds):
         return duration(seconds)
     return "?"
@@ -224,7 +220,7 @@ def clock(at_s: float, now_s: float, *, seconds: bool = False) -> str:
 
 
 def stamp(at_s: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
-    """Return a Unix time as local time; ``?`` for an impossible one from a damaged state file."""
+    """Return a Unix time as local time; ``?`` for an impossible one."""
     try:
         return time.strftime(form, time.localtime(at_s))
     except (OverflowError, ValueError, OSError):
@@ -232,7 +228,7 @@ def stamp(at_s: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
 
 
 def iso(at_s: float | None) -> str | None:
-    """Return a Unix time for JSON, e.g. ``2026-01-31T22:13:15+00:00``; None for an impossible one."""
+    """Return a Unix time as ISO 8601; None for an impossible one."""
     try:
         if at_s is None:
             return None
@@ -253,7 +249,7 @@ def json_number(value: float | None) -> float | int | str | None:
 
 
 def status_json(status: JobStatus, now_s: float, progress: JobProgress | None = None) -> dict[str, Any]:
-    """Return the documented object for one job in the list of ``jobmon status --json``."""
+    """Return the documented object of a job in ``jobmon status --json``."""
     job, task = status.job, leading(status.job)
     end = task and task.end
     run_s = run_time_s(task, now_s) if end or not job.closed else None
@@ -277,7 +273,6 @@ def status_json(status: JobStatus, now_s: float, progress: JobProgress | None = 
 
 
 def _pending_json(job: WatchedJob) -> dict[str, Any]:
-    """Return why a job or the rest of an array is pending; null if nothing is."""
     phases = (JobState.from_slurm(each).phase for each in state_counts(job))
     if job.closed or Phase.WAITING not in phases:
         return {"pending_reason": None, "pending_category": None}
@@ -347,7 +342,7 @@ def end_rows(found: Diagnosis) -> Iterator[tuple[str, str]]:
 
 
 def end_json(found: Diagnosis) -> dict[str, Any]:
-    """Return the documented keys about the files of an ended task; what is not known is null."""
+    """Return the keys about the files of an ended task."""
     return {
         **known_fields(found, "outputs", diagnostics="bundle"),
         **fields(found, "outputs_verified"),

@@ -1,4 +1,4 @@
-"""What a patrol saw of each job, in words that the next one can compare; a patrol as lines and as JSON."""
+"""What a patrol saw of each job, for the next one to compare; a patrol as lines and as JSON."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _with_progress(seen: SeenJob, view: JobView) -> SeenJob:
 
 
 def summary(patrol: Patrol) -> str:
-    """Return the patrol in one line, e.g. ``14:30: 2 running; nothing has changed since 14:00 (30m ago)``."""
+    """Return e.g. ``14:30: 2 running; nothing has changed since 14:00 (30m ago)``."""
     parts = [_counts(patrol), *_verdict(patrol), _what_changed(patrol), *_still(patrol)]
     if patrol.failed_before:
         parts.append(f"{patrol.failed_before} failed earlier: `jobmon status`")
@@ -101,7 +101,7 @@ def summary(patrol: Patrol) -> str:
 
 
 def patrol_lines(patrol: Patrol, console: Console) -> Iterator[str]:
-    """Yield the one line, the problems that concern no single job, and the news of jobs, the worst first."""
+    """Yield the one line, the problems that concern no single job, and the news of jobs."""
     yield from console.headed(summary(patrol), _STYLES[patrol.severity])
     for problem in patrol.problems:
         yield from console.prose(problem.text, "  ", "    ")
@@ -113,7 +113,7 @@ def patrol_lines(patrol: Patrol, console: Console) -> Iterator[str]:
 
 
 def patrol_json(patrol: Patrol) -> dict[str, Any]:
-    """Return the documented object; times are Unix seconds, and what is not known is null."""
+    """Return the documented object; what is not known is null."""
     return {
         **fields(patrol, "failed_before", at="at_s", since="since_s", done="is_done"),
         "exit_code": int(patrol.severity),
@@ -134,7 +134,7 @@ def _progress(live: LiveTask, progress: Progress) -> str:
 
 
 def _stuck(job: WatchedJob) -> str:
-    """Return why a pending job cannot start without help; empty if it can."""
+    """Return why a pending job cannot start without help."""
     hint = None if job.closed else pending_hint(pending_reason(job))
     if hint and not hint.starts_by_itself:
         return hint.problem
@@ -193,7 +193,6 @@ def _counts(patrol: Patrol) -> str:
 
 
 def _verdict(patrol: Patrol) -> Iterator[str]:
-    """Yield how many problems are critical and how many are warnings; nothing if there are none."""
     named = (*(problem for job in patrol.jobs for problem in job.seen.problems), *patrol.problems)
     numbers = Counter(problem.severity for problem in named)
     critical, warned = numbers[Severity.CRITICAL], numbers[Severity.WARNING]

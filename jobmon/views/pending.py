@@ -105,7 +105,7 @@ def _start(answer: PendingAnswer, now_s: float) -> str:
 
 
 def why_json(answer: PendingAnswer, now_s: float) -> dict[str, Any]:
-    """Return the documented object of ``jobmon why --json``; what is not known is null or an empty text."""
+    """Return the documented object of ``jobmon why --json``; what is not known is null or empty."""
     facts, job = answer.facts, answer.facts.job
     found = _explanation(answer, now_s) if answer.is_pending else None
     return {

@@ -1,4 +1,4 @@
-"""The progress of a program and its remaining time, as text for a person and as JSON for a program."""
+"""The progress of a program and its remaining time, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def report_json(report: ProgressReport, now_s: float) -> dict[str, Any]:
 
 
 def metrics_json(tasks: Iterable[LiveTask]) -> dict[str, Any]:
-    """Return the documented key ``metrics`` of ``jobmon show --json``: further metrics of the logs."""
+    """Return the key ``metrics`` of ``jobmon show --json``."""
     known = [(live.ref, live.progress.progress) for live in tasks if live.progress.progress]
     return {
         "metrics": [
@@ -115,7 +115,7 @@ def _count(progress: Progress) -> str:
 
 
 def _bar(progress: Progress, room: int) -> str:
-    """Return a progress bar and a space, long or short as ``room`` (columns) allows, if a short one fits."""
+    """Return a progress bar and a space, long or short as ``room`` (columns) allows."""
     taken = _LONG_BAR if room >= _LONG_BAR else _SHORT_BAR
     if progress.fraction is None or room < taken:
         return ""
@@ -169,7 +169,7 @@ WILL_TIME_OUT = "will time out"
 
 
 def workers_count(live: LiveTask) -> str:
-    """Return e.g. ``3 of 4``: how many workers have a log, and how many should have one, if that is known."""
+    """Return e.g. ``3 of 4``: how many workers have a log, and how many should have one."""
     settings, number_seen = live.job.own_settings, len(live.progress.workers)
     if settings.num_workers and settings.log_files:
         return f"{number_seen} of {settings.num_workers}"
@@ -177,7 +177,7 @@ def workers_count(live: LiveTask) -> str:
 
 
 def problems(live: LiveTask) -> list[str]:
-    """Return what is wrong with a running task now, the worst first, e.g. ``memory leak``, ``slow``."""
+    """Return what is wrong with a running task, the worst first, e.g. ``memory leak``, ``slow``."""
     return list(dict.fromkeys(_problem(event, live) for event in live.ongoing))
 
 
@@ -194,7 +194,7 @@ def _problem(event: Event, live: LiveTask) -> str:
 
 
 def progress_age(live: LiveTask, now_s: float) -> str:
-    """Return e.g. ``, 12s ago``: how long ago a running task made its latest progress; empty if unknown."""
+    """Return how long ago a running task made progress, e.g. ``, 12s ago``."""
     samples = live.progress.history.samples
     if live.group is not StateGroup.RUNNING or not samples:
         return ""
@@ -216,7 +216,7 @@ def remaining(live: LiveTask, symbols: Symbols, *, with_range: bool = True) -> s
 
 
 def finish(found: Estimate, now_s: float) -> str:
-    """Return the remaining time, the time of the end, the range and the confidence, or "estimating"."""
+    """Return the remaining time, the time of the end, the range and the confidence."""
     if found.remaining_s is None:
         return "estimating"
     return f"{span(found.remaining_s)} ({clock(now_s + found.remaining_s, now_s)}){certainty(found)}"

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def fields(record: object, *names: str, **renamed: str) -> dict[str, Any]:
-    """Return attributes of a record by their names, and by another key those that are ``renamed``.
+    """Return attributes of a record by their names, or by the keys of those that are ``renamed``.
 
     E.g. ``fields(job, "name", as_of="answered_s")``. A tuple becomes a list; of None, each value is null.
     """

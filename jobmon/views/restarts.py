@@ -43,7 +43,7 @@ _STYLES = {
 
 
 def restart_text(job: WatchedJob, lineage: Lineage | None, now_s: float) -> str:
-    """Return e.g. ``restart in 42s`` or, of an earlier attempt, ``went on as 8140``; else an empty text."""
+    """Return e.g. ``restart in 42s`` or, of an earlier attempt, ``went on as 8140``."""
     for each, later in pairwise(lineage.attempts if lineage else ()):
         if each.state_id == job.id:
             return f"went on as {later.job}"
@@ -56,7 +56,7 @@ def restart_text(job: WatchedJob, lineage: Lineage | None, now_s: float) -> str:
 
 
 def lineage_text(lineage: Lineage, state_id: str) -> str:
-    """Return the place of a job in its lineage: ``attempt 1 of 3; before: 8123 (node fail), after: 8140``.
+    """Return e.g. ``attempt 1 of 3; before: 8123 (node fail), after: 8140``.
 
     The first attempt has the number 0, as in its ``$JOBMON_ATTEMPT``.
     """
@@ -84,7 +84,7 @@ def lineage_rows(lineage: Lineage | None, job: WatchedJob, now_s: float) -> Iter
 
 
 def place_json(lineage: Lineage | None, job: WatchedJob) -> dict[str, Any]:
-    """Return the documented key of ``jobmon show --json`` about the lineage of a job."""
+    """Return the key of ``jobmon show --json`` about the lineage of a job."""
     states = []
     if lineage:
         states = [each.state_id for each in lineage.attempts]
@@ -130,7 +130,7 @@ def _row(summary: LineageSummary, now_s: float) -> tuple[Cell, ...]:
 
 
 def state_text(summary: LineageSummary, now_s: float) -> str:
-    """Return what a lineage does now, and why: ``ended: 2 attempts in a row without progress``."""
+    """Return what a lineage does now, and why."""
     if summary.state is LineageState.DUE:
         return _due_text(summary.due_s, now_s)
     why = _clause(summary.why).removeprefix("ended ")  # by a command of the user
@@ -150,7 +150,7 @@ def _due_text(due_s: float | None, now_s: float) -> str:
 
 
 def attempts_lines(summary: LineageSummary, now_s: float, console: Console) -> Iterator[str]:
-    """Yield the attempts of a lineage as a table, and below it the reason of each decision."""
+    """Yield the attempts of a lineage as a table, and the reason of each decision."""
     lineage = summary.lineage
     job = summary.name
     if lineage.newest:
@@ -243,7 +243,7 @@ def plan_lines(plan: RestartPlan, console: Console) -> Iterator[str]:
 
 
 def newest_checkpoint(lineage: Lineage) -> PickedCheckpoint | None:
-    """Return the checkpoint that the latest decision picked, or the newest attempt resumed from."""
+    """Return the checkpoint that was picked, or resumed from, last."""
     for attempt in reversed(lineage.attempts):
         if found := (attempt.decision.checkpoint if attempt.decision else None) or attempt.resume:
             return found
@@ -251,7 +251,7 @@ def newest_checkpoint(lineage: Lineage) -> PickedCheckpoint | None:
 
 
 def summary_json(summary: LineageSummary) -> dict[str, Any]:
-    """Return the documented object of a lineage in ``jobmon restarts --json``."""
+    """Return the object of a lineage in ``jobmon restarts --json``."""
     lineage, ratio = summary.lineage, summary.time_ratio
     return {
         **fields(lineage, lineage="id"),
@@ -267,7 +267,7 @@ def summary_json(summary: LineageSummary) -> dict[str, Any]:
 
 
 def attempts_json(summary: LineageSummary) -> list[dict[str, Any]]:
-    """Return the documented objects of the attempts of a lineage."""
+    """Return the objects of the attempts of a lineage."""
     return [
         {
             **fields(each, attempt="number", job="job", submitted_at="submitted_s"),
@@ -329,7 +329,6 @@ def diff_lines(found: RunDiff, console: Console) -> Iterator[str]:
 
 
 def _blocks(found: RunDiff, console: Console) -> Iterator[str]:
-    """Yield the differences, new lines of the log, and what is missing; an empty line before each."""
     missing = chain.from_iterable(map(console.prose, found.notes))
     for block in (_differences(found, console), _new_lines(found, console), missing):
         lines = list(block)

@@ -1,4 +1,4 @@
-"""How running jobs were launched and how far they are, as `jobmon status` and `jobmon show` say it."""
+"""How running jobs were launched and how far they are, for `jobmon status` and `jobmon show`."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def progress_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
 
 
 def array_rows(tasks: Iterable[LiveTask], now_s: float) -> Iterator[tuple[str, str]]:
-    """Yield the rows of ``jobmon show`` about the progress of all running tasks of an array."""
+    """Yield the rows of ``jobmon show`` about the progress of an array."""
     running = [live for live in tasks if live.group is StateGroup.RUNNING]
     if text := _range_of_shares(running):
         shown, tasks_text = len(_shares(running)), count(len(running), "running task")
@@ -146,9 +146,9 @@ def launch_label(live: LiveTask) -> str:
 
 
 def launch_lines(live: LiveTask, now_s: float) -> Iterator[tuple[Severity, str]]:
-    """Yield the verdict about the launch of a running task, then its checks; if it passed, only warnings.
+    """Yield the verdict about the launch of a running task, if there is one, then its checks.
 
-    Nothing is yielded if it was not looked at or could not be judged.
+    If it passed, only warnings follow.
     """
     state = live.launch
     if state is None or state.verdict is Severity.UNKNOWN or live.group is not StateGroup.RUNNING:
@@ -178,7 +178,7 @@ def _launch_details(item: Finding) -> Iterator[str]:
 
 
 def launch_json(tasks: Sequence[LiveTask]) -> dict[str, Any]:
-    """Return the documented key ``launch``: that of a single task; null for several, or if not looked at."""
+    """Return the key ``launch``: that of a single task."""
     if len(tasks) != 1 or (state := tasks[0].launch) is None:
         return {"launch": None}
     verdict = (_RESULTS | {Severity.PENDING: "checking"})[state.verdict]

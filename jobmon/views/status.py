@@ -1,4 +1,4 @@
-"""The screen of ``jobmon status``: the table, the numbers of jobs, and what the user should know besides."""
+"""The screen of ``jobmon status``: the table, the numbers of jobs, and what else the user should know."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def state_cell(job: WatchedJob) -> Cell:
 
 
 def outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:
-    """Return the cause or outcome of an ended job; for any other, how far it is or what it waits for."""
+    """Return the cause or outcome of an ended job; of another, how far it is or what it waits for."""
     job = status.job
     if job.outcome:
         how = one_line((doubt(job) or cause(job) or job.outcome) + _other_causes(job))
@@ -200,7 +200,7 @@ def outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:
 
 
 def _other_causes(job: WatchedJob) -> str:
-    """Return e.g. `` and 2 other causes`` of an array whose tasks did not all fail for the same reason."""
+    """Return e.g. `` and 2 other causes``."""
     others = sum(group.outcome is job.outcome for group in cause_groups(job)) - 1
     if others > 0:
         return f" and {count(others, 'other cause')}"

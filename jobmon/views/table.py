@@ -1,4 +1,4 @@
-"""Tables that fit a terminal: some columns shrink, and a text that is too long is cut or replaced."""
+"""Tables that fit a terminal."""
 
 from __future__ import annotations
 

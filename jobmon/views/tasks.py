@@ -87,7 +87,7 @@ _HISTORY_SHOWN = 20
 
 
 def time_rows(job: WatchedJob, task: Task, now_s: float) -> Rows:
-    """Yield the times of a task, how often it was restarted, how long it waited and ran, and its limit."""
+    """Yield the times of a task, its restarts, how long it waited and ran, and its limit."""
     if submitted_s := job.submitted_s or task.submit_s:
         yield "submitted", clock(submitted_s, now_s)
     if task.restarts:

@@ -34,7 +34,7 @@ def truncated(text: str, width: int) -> str:
 def wrap(text: str, width: int) -> list[str]:
     """Break ``text`` at spaces into lines of at most ``width`` columns; longer words are split.
 
-    A number and the word after it stay on one line, e.g. ``3 running``.
+    A number and the word after it stay together.
     """
     lines: list[str] = []
     for line in _AFTER_NUMBER.sub(_NO_BREAK, text).split("\n"):
@@ -46,10 +46,7 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def wrap_unbroken(text: str, width: int) -> list[str]:
-    """Break ``text`` at spaces, but not inside backquotes; a piece wider than ``width`` gets its own line.
-
-    So every command and path can be copied.
-    """
+    """Break ``text`` at spaces, but not inside backquotes, so that commands and paths can be copied."""
     lines = [""]
     for word in _UNBROKEN.findall(text):
         longer = word
@@ -63,7 +60,7 @@ def wrap_unbroken(text: str, width: int) -> list[str]:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of ``text``; a full stop inside parentheses or backquotes ends no sentence."""
+    """Return the sentences of ``text``; a full stop inside parentheses or backquotes ends none."""
     found: list[str] = []
     for piece in filter(None, _SENTENCE_END.split(text.strip())):
         if found and _is_open(found[-1]):
@@ -80,7 +77,7 @@ def _is_open(text: str) -> bool:
 def fill(text: str, width: int) -> str:
     """Wrap paragraphs at spaces; a line that begins with a space, as in lists and tables, on its own.
 
-    In a paragraph of examples, only remarks are moved and wrapped, since a wrapped command cannot be copied.
+    Of examples, only remarks are moved and wrapped, since a wrapped command cannot be copied.
     """
     return "\n\n".join(_filled(paragraph, width) for paragraph in text.split("\n\n"))
 
@@ -99,7 +96,6 @@ def _filled(paragraph: str, width: int) -> str:
 
 
 def _example(line: str, width: int) -> str:
-    """Return a line of examples; a remark that does not fit beside its command stands below it."""
     parts = _EXAMPLE.fullmatch(line)
     if parts is None or text_width(line) <= width:
         return line

@@ -57,7 +57,7 @@ def wait_line(answers: Sequence[Waited], known: Known) -> str:
 
 
 def wait_json(answers: Sequence[Waited], known: Known) -> list[dict[str, Any]]:
-    """Return the documented object of each job: that of `jobmon status --json`, the result, and why."""
+    """Return the object of each job: that of `jobmon status --json`, the result, and why."""
     objects: list[dict[str, Any]] = []
     for answer in answers:
         found: dict[str, Any] = {}
@@ -89,7 +89,7 @@ def _about_one(answer: Waited, known: Known) -> str:
 
 
 def _named_part(job: WatchedJob, answer: Waited) -> WatchedJob:
-    """Return the job with the named task alone; the whole job if no task was named or it is not listed."""
+    """Return the job with the named task alone, if one was named and is listed."""
     key = ""
     if answer.ref:
         key = answer.ref.key
@@ -110,7 +110,6 @@ def _because(answer: Waited) -> str:
 
 
 def _so_far(job: WatchedJob, progress: str, now_s: float) -> str:
-    """Return the state of a job that is not over, with its progress or what it waits for."""
     match group_of(job):
         case StateGroup.PENDING:
             reason = pending_reason(job)

@@ -31,7 +31,7 @@ _MAX_FAILED = 8  # tasks that are named
 
 
 def job_section(entry: HandoverJob, now_s: float) -> Iterator[str]:
-    """Yield the lines of the section: what is known, then how to look, stop and resume."""
+    """Yield what is known, then how to look, stop and resume."""
     job = entry.job
     yield from part(f"## Job {in_markdown(f'{job.ref} {job.name}')}: {state(job)}{unwatched_note(job)}")
     yield from (f"- {label}: {text}" for label, text in _facts(entry, now_s) if text)
@@ -75,7 +75,7 @@ def _facts(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
 
 
 def _ended_s(entry: HandoverJob) -> int | None:
-    """Return when the last task ended; None if not all have, or that is not known."""
+    """Return when the last task ended, if all have."""
     ends = [task.end for task in entry.job.tasks.values()]
     if not entry.job.ended or not all(ends):
         return None
@@ -114,7 +114,6 @@ def _files(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
 
 
 def _outputs(outputs: Outputs, expected: int | None) -> str:
-    """Return the number and the size of the outputs, or why they are not known, and their folder."""
     if outputs.problem:
         return f"{in_markdown(outputs.problem)}: {code(outputs.folder)}"
     number = f"{outputs.count:,} of {count(expected, 'file')}" if expected else count(outputs.count, "file")
@@ -240,7 +239,7 @@ def code(text: str) -> str:
 
 
 def shell(*commands: str) -> Iterator[str]:
-    """Yield commands as a block that can be copied into a shell, and an empty line."""
+    """Yield commands as a block to be copied into a shell, and an empty line."""
     yield from part(*_fenced("sh", commands))
 
 

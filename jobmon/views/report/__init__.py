@@ -1,1 +1,1 @@
-"""The report of a job, as text, HTML and JSON: functions that read and write no file."""
+"""The report of a job, as text, HTML and JSON."""

@@ -1,7 +1,7 @@
 """Charts as inline SVG that fits any width: the curves are stretched, texts and strokes keep their size.
 
-The outer picture has no view box, so places are given as shares of its width; the curves are in an inner one
-with a view box that is stretched to the plot area. Colours are variables of the page's style sheet.
+Places in the outer picture are shares of its width; the curves are in an inner one with a view box that is
+stretched to the plot area. Colours are variables of the page's style sheet.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def tone(event: Event) -> str:
 def figure_html(chart: Chart, window: Window, marked: Sequence[Event]) -> str:
     """Return a chart with its title, legend and table; empty if no curve has two points.
 
-    The ``marked`` events are numbered from 1, on each chart.
+    The ``marked`` events are numbered from 1.
     """
     if all(len(line.series.points) < 2 for line in chart.lines):  # noqa: PLR2004 - one point shows no course
         return ""

@@ -120,7 +120,7 @@ def _gpu_lines(
 
 
 def _with_limit(chart: Chart, limits: Collection[int | None], name: str) -> Chart:
-    """Return a chart with the limit that all its lines have; with none if the ``limits`` (bytes) differ."""
+    """Return a chart with the limit (bytes) that all its lines have; with none if they differ."""
     limit = None
     if len(limits) == 1:
         limit = next(iter(limits))

@@ -1,4 +1,4 @@
-"""What a report says, in words and figures for any output medium, and as JSON."""
+"""What a report says, in words and figures, and as JSON."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def outcome(data: ReportData) -> str:
 
 
 def is_good(data: ReportData) -> bool | None:
-    """Return whether the task succeeded without doubt; None if it has not ended or was cancelled."""
+    """Whether the task succeeded without doubt; None if it has not ended or was cancelled."""
     end = data.task.end
     if end is None or end.outcome is Outcome.CANCELLED:
         return None
@@ -82,7 +82,7 @@ def verdict(data: ReportData) -> Finding:
 
 
 def source(data: ReportData) -> str:
-    """Return the log that the evidence of `verdict` comes from; empty if it is not of one log."""
+    """Return the log that the evidence of `verdict` comes from."""
     found = data.task.diagnosis
     return found.log_path if found and data.task.end else ""
 
@@ -110,7 +110,7 @@ def times(data: ReportData) -> list[tuple[str, str]]:
 
 
 def progress_text(data: ReportData) -> str:
-    """Return e.g. ``88.1% (70,466/80,000 steps), epoch 3/4``; empty without progress."""
+    """Return e.g. ``88.1% (70,466/80,000 steps), epoch 3/4``."""
     progress = data.progress.progress
     if progress is None:
         return ""
@@ -118,7 +118,7 @@ def progress_text(data: ReportData) -> str:
 
 
 def figures_of(data: ReportData) -> list[tuple[str, str]]:
-    """Return how far the task is, when it ends, its speed, loss and metrics; empty texts if not known."""
+    """Return how far the task is, its speed, loss and metrics, by name; empty if not known."""
     progress, is_running = data.progress.progress, data.live.group is StateGroup.RUNNING
     return [
         ("progress", progress_text(data)),
@@ -130,7 +130,7 @@ def figures_of(data: ReportData) -> list[tuple[str, str]]:
 
 
 def pace_text(data: ReportData) -> str:
-    """Return the average and the latest speed; empty if they are not known."""
+    """Return the average and the latest speed."""
     found = estimate(data.progress.history, None, data.now_s)
     unit = ""
     if data.progress.progress:
@@ -148,7 +148,6 @@ def pace_text(data: ReportData) -> str:
 
 
 def _loss_text(data: ReportData) -> str:
-    """Return the first, the last and the best loss; empty if there is none."""
     summary = loss_summary(data.progress.history)
     if summary is None:
         return ""
@@ -175,21 +174,21 @@ def of_total(used: int | None, total: int | None) -> str:
 
 
 def pair(mean: float | None, highest: float | None, unit: str, decimals: int = 0) -> str:
-    """Return a mean and a maximum, e.g. ``540/640 W``; ``-`` if they are not available."""
+    """Return a mean and a maximum, e.g. ``540/640 W``, or ``-``."""
     if mean is None or highest is None:
         return "-"
     return f"{mean:.{decimals}f}/{highest:.{decimals}f}{unit}"
 
 
 def energy(kwh: float | None) -> str:
-    """Return e.g. ``1.53 kWh``, ``12.0 Wh``; ``-`` if it is not available."""
+    """Return e.g. ``1.53 kWh``, ``12.0 Wh``, or ``-``."""
     if kwh is None:
         return "-"
     return f"{kwh:.2f} kWh" if kwh >= 0.1 else f"{kwh * 1000:.1f} Wh"  # noqa: PLR2004 - shorter in Wh
 
 
 def gpu_text(uses: Sequence[GpuUse]) -> str:
-    """Return all GPUs in short, e.g. ``8 GPUs, 74% busy on average, 12.20 kWh``; empty without any."""
+    """Return e.g. ``8 GPUs, 74% busy on average, 12.20 kWh``."""
     if not uses:
         return ""
     known = [use.mean_percent for use in uses if use.mean_percent is not None]
@@ -214,7 +213,7 @@ def gpu_row(use: GpuUse) -> tuple[str, str, str, str]:
 
 
 def node_row(use: NodeUse) -> tuple[str, str, str, str, str]:
-    """Return the name of a node, its cores, how many were busy, the peak of its memory, what is notable."""
+    """Return a node's name, cores, how many were busy, the peak of its memory, what is notable."""
     notes = []
     if use.oom_kills:
         notes = [count(use.oom_kills, "OOM kill")]
@@ -247,7 +246,7 @@ def notes(data: ReportData) -> list[str]:
 
 
 def marked_events(data: ReportData) -> list[Event]:
-    """Return the events that charts mark: the latest 30 besides checkpoints, milestones and launches."""
+    """Return the events that charts mark: the latest 30 but those that are usual."""
     return [event for event in data.events if event.kind not in _MINOR][-30:]
 
 
@@ -257,7 +256,7 @@ def elapsed(at_s: float, data: ReportData) -> str:
 
 
 def task_rows(data: ReportData) -> list[tuple[str, str, str, str]]:
-    """Return id, state, run time and cause of each task of an array, in order."""
+    """Return id, state, run time and cause of each task of an array."""
     rows = []
     for task in data.tasks:
         end, found = task.end, task.diagnosis
@@ -283,7 +282,7 @@ def tasks_title(data: ReportData) -> str:
 
 
 def tasks_not_shown(data: ReportData, shown: int) -> str:
-    """Return how many tasks a list of the first ``shown`` leaves out; empty if none."""
+    """Return how many tasks a list of the first ``shown`` leaves out."""
     hidden = len(data.tasks) - shown
     if hidden > 0:
         return f"and {hidden:,} more; `jobmon show {data.job.ref} --all` shows all"

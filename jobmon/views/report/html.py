@@ -204,7 +204,6 @@ def _tables(data: ReportData) -> Iterator[str]:
 
 
 def _tasks(data: ReportData) -> Iterator[str]:
-    """Yield the list of the tasks of an array; the rest of the page is about one of them."""
     if rows := facts.task_rows(data)[:_MAX_TASKS]:
         yield from _table(facts.tasks_title(data), ("Task", "State", "Ran", "Cause"), rows)
         if more := facts.tasks_not_shown(data, _MAX_TASKS):

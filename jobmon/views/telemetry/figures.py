@@ -64,7 +64,7 @@ def of_total(used: float, total: float | None) -> str:
 
 
 def gpus_short(reports: Sequence[AgentReport]) -> str:
-    """Return e.g. ``4x 87%``, of a single GPU ``87%``; empty without GPUs."""
+    """Return e.g. ``4x 87%``, of a single GPU ``87%``."""
     found = gpu_summary(reports)
     if found is None:
         return ""
@@ -75,7 +75,7 @@ def gpus_short(reports: Sequence[AgentReport]) -> str:
 
 
 def gpus_text(reports: Sequence[AgentReport]) -> str:
-    """Return e.g. ``4x 73% (lowest 3%: GPU 2), up to 61.0 of 80.0 GiB, 1.2 kW``; empty without GPUs."""
+    """Return e.g. ``4x 73% (lowest 3%: GPU 2), up to 61.0 of 80.0 GiB, 1.2 kW``."""
     found = gpu_summary(reports)
     if found is None:
         return ""
@@ -94,14 +94,14 @@ def gpus_text(reports: Sequence[AgentReport]) -> str:
 
 
 def gpu_memory(gpu: Gpu) -> str:
-    """Return e.g. ``61.0 of 80.0 GiB``; empty if it is not available."""
+    """Return e.g. ``61.0 of 80.0 GiB``."""
     if gpu.memory is None:
         return ""
     return of_total(gpu.memory, gpu.memory_total)
 
 
 def temperature(gpu: Gpu) -> str:
-    """Return e.g. ``64 C``; empty if it is not available."""
+    """Return e.g. ``64 C``."""
     if gpu.temperature_c is None:
         return ""
     return f"{gpu.temperature_c:.0f} C"
@@ -119,7 +119,7 @@ def gpu_marks_texts(reports: Sequence[AgentReport]) -> Iterator[str]:
 
 
 def memory_text(reports: Sequence[AgentReport]) -> str:
-    """Return e.g. ``52.0 of 64.0 GiB (81%)`` of the node closest to its limit; empty if not available."""
+    """Return e.g. ``52.0 of 64.0 GiB (81%)`` of the node closest to its limit."""
     found = fullest_memory(reports)
     if found is None:
         return ""
@@ -138,16 +138,13 @@ def memory_text(reports: Sequence[AgentReport]) -> str:
 
 
 def is_memory_scarce(reports: Sequence[AgentReport]) -> bool:
-    """Whether a task is close to the limit of its memory, or the OOM killer killed one of its processes."""
+    """Whether a task is close to the limit of its memory, or lost a process to the OOM killer."""
     found = fullest_memory(reports)
     return bool(found and (found[1].share or 0.0) >= HIGH_MEMORY) or oom_kills(reports) > 0
 
 
 def workers_text(reports: Sequence[AgentReport]) -> str:
-    """Return e.g. ``8 running``, or ``8: 1 zombie (rank 3), 7 running``; empty if there are none.
-
-    Of a single worker: ``python train.py, running, 180% CPU, 12.3 GiB``.
-    """
+    """Return e.g. ``8 running``, ``8: 1 zombie (rank 3), 7 running``; of one worker also its figures."""
     workers = all_workers(reports)
     if len(workers) == 1:
         return _worker_text(workers[0].worker)
@@ -178,7 +175,7 @@ def status_text(status: WorkerStatus) -> str:
 
 
 def _which(workers: Sequence[NodeWorker], status: WorkerStatus) -> str:
-    """Return the ranks of the workers with this status, e.g. `` (rank 3)``; empty unless they are gone."""
+    """Return the ranks of workers that are gone, e.g. `` (rank 3)``."""
     ranks = [each.worker.rank for each in workers if each.worker.status is status]
     known = [str(rank) for rank in ranks if rank is not None]
     if status not in GONE or not known or len(workers) == 1:
@@ -190,14 +187,14 @@ def _which(workers: Sequence[NodeWorker], status: WorkerStatus) -> str:
 
 
 def worker_name(worker: Worker) -> str:
-    """Return ``rank 3``, of a worker without a rank its program, else its PID."""
+    """Return ``rank 3``, else the program or the PID."""
     if worker.rank is not None:
         return f"rank {worker.rank}"
     return worker.name or f"PID {worker.pid}"
 
 
 def cpu_text(cpu: Cpu | None) -> str:
-    """Return e.g. ``15.2 of 16 cores, throttled 12%``; empty if it is not available."""
+    """Return e.g. ``15.2 of 16 cores, throttled 12%``."""
     if cpu is None or cpu.used_percent is None:
         return ""
     throttled = ""
@@ -223,7 +220,7 @@ def node_parts(sample: Sample) -> Iterator[str]:
 
 
 def network_text(sample: Sample) -> str:
-    """Return e.g. ``in 1.2 MiB/s, out 3.0 KiB/s``; empty if it is not available."""
+    """Return e.g. ``in 1.2 MiB/s, out 3.0 KiB/s``."""
     rates = {"in": sample.node.received_per_s, "out": sample.node.sent_per_s}
     return ", ".join(f"{name} {size(per_s)}/s" for name, per_s in rates.items() if per_s is not None)
 
@@ -238,7 +235,7 @@ def silence_text(report: AgentReport, now_s: float) -> str:
 
 
 def silence_texts(reports: Sequence[AgentReport], now_s: float) -> str:
-    """Return when the first silent agent last reported, and how many others are silent; empty if none is."""
+    """Return when the first silent agent last reported, and how many others are silent."""
     silent = [each for each in reports if not is_current(each, now_s)]
     if not silent:
         return ""
@@ -252,9 +249,9 @@ def silence_texts(reports: Sequence[AgentReport], now_s: float) -> str:
 
 
 def live_json(tasks: Iterable[LiveTask], now_s: float) -> dict[str, Any]:
-    """Return the documented keys ``problems``, ``workers``, ``gpus`` and ``nodes``.
+    """Return the keys ``problems``, ``workers``, ``gpus`` and ``nodes``, about the tasks that run.
 
-    They are about the tasks that run; the last three are null if no agent has reported about any of them.
+    The last three are null if no agent has reported about any of them.
     """
     running = [live for live in tasks if live.group is StateGroup.RUNNING]
     reported = [live for live in running if live.reports]

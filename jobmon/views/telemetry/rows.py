@@ -40,7 +40,7 @@ def _usage_rows(usage: StepUsage, live: LiveTask, now_s: float) -> Iterator[tupl
 
 
 def problem_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with a running task now, with the proof and the advice, the worst first."""
+    """Yield what is wrong with a running task, with proof and advice, the worst first."""
     for event in live.ongoing:
         yield "problem", f"since {clock(event.since_s, now_s)}: {event.text or event.kind}"
         yield from (("problem", f"{_QUOTE}{line}") for line in event.evidence)
@@ -49,7 +49,7 @@ def problem_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
 
 
 def _worker_texts(live: LiveTask, reports: Sequence[AgentReport], now_s: float) -> Iterator[str]:
-    """Yield what each of several workers does: ``rank 0: running, GPU 0: 92%, 60.0 GiB, 2.5 items/s``."""
+    """Yield e.g. ``rank 0: running, GPU 0: 92%, 60.0 GiB, 2.5 items/s``."""
     workers, logs = all_workers(reports), logs_by_rank(live)
     for each in workers[:_WORKERS_SHOWN] if len(workers) > 1 else ():
         worker, (used, memory) = each.worker, gpu_use(each, reports)

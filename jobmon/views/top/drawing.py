@@ -1,4 +1,4 @@
-"""Styled lines, tables, bars and sparklines, and the sections of a page, which share its lines."""
+"""Styled lines, tables, bars and sparklines, and the sections of a page."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def bar(fraction: float, width: int, symbols: Symbols) -> str:
 
 
 def sparkline(values: Sequence[float], width: int, symbols: Symbols, lowest: float | None = None) -> str:
-    """Return the course of finite values in at most ``width`` columns; empty for fewer than two values.
+    """Return the course of two or more finite values in at most ``width`` columns.
 
-    ``lowest`` is the value of the lowest level; by default, it is the lowest of the values.
+    ``lowest`` is the value of the lowest level; by default the lowest of the values.
     """
     shown = _averaged([value for value in values if math.isfinite(value)], width)
     if len(shown) < 2:  # noqa: PLR2004 - one value has no course
@@ -83,7 +83,7 @@ def _averaged(values: Sequence[float], width: int) -> list[float]:
 
 
 def throughput(history: History, width: int) -> list[float]:
-    """Return the units per second in at most ``width`` equal periods of a run; empty if it is too short."""
+    """Return the units per second in at most ``width`` equal periods of a run."""
     samples = history.samples
     if len(samples) < 3 or samples[-1].at_s < samples[0].at_s + _SHORTEST_S:  # noqa: PLR2004 - two have one rate
         return []
@@ -106,7 +106,7 @@ def text_line(text: str, style: Style = Style.PLAIN) -> Line:
 
 
 def fitted(line: Iterable[Span], width: int, symbols: Symbols = UNICODE) -> Line:
-    """Return a line cut to ``width`` columns, without characters that the terminal cannot show."""
+    """Return a line cut to ``width`` columns, without what the terminal cannot show."""
     spans, left = [], width
     for span in line:
         text = one_line(span.text)
@@ -121,7 +121,7 @@ def fitted(line: Iterable[Span], width: int, symbols: Symbols = UNICODE) -> Line
 
 
 def in_ascii(text: str) -> str:
-    """Return a text of the same width in ASCII; ``?`` stands for what has no ASCII."""
+    """Return a text of the same width in ASCII."""
     if text.isascii():
         return text
     return "".join(each if each.isascii() else "?" * text_width(each) for each in text.translate(_IN_ASCII))
@@ -133,7 +133,7 @@ def line_width(line: Iterable[Span]) -> int:
 
 
 def justified(left: Line, right: Line, width: int) -> Line:
-    """Return a line with ``right`` at its end; where both do not fit, the left part is cut or left out."""
+    """Return a line with ``right`` at its end, which has precedence."""
     room = width - line_width(right)
     if room <= 1:
         return fitted(right, width)
@@ -165,10 +165,7 @@ class Column:
 
 
 def table(title: str, columns: Sequence[Column], width: int) -> tuple[Line, list[Line]]:
-    """Return the header and the rows of a table that fits ``width`` columns, with a title in the first one.
-
-    The first column is shown in any case, even if it does not fit. Columns without content are left out.
-    """
+    """Return the header and the rows of a table that fits ``width`` columns; the first is always shown."""
     first, *others = columns
     if not first.cells:
         return (), []
@@ -214,7 +211,7 @@ def titled(title: str, rows: list[Line], rank: int) -> Section:
 
 
 def section_lines(sections: Sequence[Section], room: int) -> list[Line]:
-    """Return the sections in this order in at most ``room`` lines; some are cut or left out."""
+    """Return the sections in at most ``room`` lines; some are cut or left out."""
     given = _given(sections, room)
     lines: list[Line] = []
     for position, section in enumerate(sections):
@@ -233,7 +230,7 @@ def shows_what_is_wanted(sections: Sequence[Section], room: int) -> bool:
 
 
 def _given(sections: Sequence[Section], room: int) -> dict[int, int]:
-    """Return how many rows each section gets, by its position; those that get none are left out."""
+    """Return how many rows each section gets, by its position."""
     given: dict[int, int] = {}
     ranked = sorted((each.rank, position) for position, each in enumerate(sections) if each.rows)
     room -= sum(each.is_fact for each in sections)
@@ -254,7 +251,7 @@ def _given(sections: Sequence[Section], room: int) -> dict[int, int]:
 
 
 def _cut(section: Section, room: int) -> list[Line]:
-    """Return as many rows as there is room for; the last one counts those that are left out."""
+    """Return as many rows as there is room for; the last one counts the others."""
     rows = section.rows
     if len(rows) <= room:
         return rows
@@ -270,7 +267,7 @@ def _stands_out(row: Line) -> bool:
 
 
 def log_lines(log: OutputText | None, width: int, height: int, lines_back: int = 0) -> list[Line]:
-    """Return the path and the last lines of a log, or those that end ``lines_back`` lines before its end."""
+    """Return the path and the last lines of a log, or those that end ``lines_back`` lines before."""
     if log is None:
         return [text_line("no log is known yet", Style.DIM)][: max(0, height)]
     texts = [*log.lines, log.unfinished] if log.unfinished else list(log.lines)

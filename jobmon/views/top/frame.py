@@ -80,7 +80,7 @@ def frame(model: Model, width: int, height: int) -> list[Line]:
 
 
 def _below(model: Model, width: int, height: int) -> list[Line]:
-    """Return the last lines: the newest message and the keys; below a log, a message replaces the keys."""
+    """Return the newest message and the keys; below a log, a message replaces the keys."""
     if height < _MIN_WITH_KEYS:
         return []
     keys, message = (
@@ -102,7 +102,7 @@ def _lines_below(model: Model, height: int) -> int:
 
 
 def scrollable(model: Model, width: int, height: int) -> int:
-    """Return by how many lines the log or the page of a task can be scrolled in a window of this size."""
+    """Return by how many lines the log or the page of a task can be scrolled."""
     rows, log, live = height - 1 - _lines_below(model, height), model.log, model.selected
     if model.view.page is Page.LOG and log:
         return max(0, len(log.lines) + bool(log.unfinished) - max(0, rows - 1))  # the path takes a line
@@ -112,7 +112,7 @@ def scrollable(model: Model, width: int, height: int) -> int:
 
 
 def plain(model: Model, width: int = 0) -> list[Line]:
-    """Return the list, or the page of an opened job, to be printed once, at most ``width`` columns wide.
+    """Return the list, or the page of an opened job, to be printed once.
 
     ``width`` 0 stands for a pipe: rows of the list are not cut, and a page is 120 columns wide.
     """
@@ -221,10 +221,7 @@ def _nothing(model: Model) -> str:
 
 
 def _keys(model: Model, width: int, *, can_scroll: bool) -> Line:
-    """Return the keys that work now, as many as fit.
-
-    If all fit even with the note that jobs go on after quitting, include it.
-    """
+    """Return the keys that work now, as many as fit; if all do, with the note that jobs go on."""
     if model.view.is_typing:
         return (Span(f"/{model.view.filter}", Style.BOLD), Span("_  enter keep  esc clear", Style.DIM))
     actions = [*_actions(model, can_scroll=can_scroll)]

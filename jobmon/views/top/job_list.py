@@ -1,4 +1,4 @@
-"""The list of tasks, one row each, in columns that fit the window; and what a row says."""
+"""The list of tasks, one row each, in columns that fit the window."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _STYLES = {
 
 
 def letters(live: LiveTask) -> Span:
-    """Return a letter for each thing that is wrong with a task, with the style of the worst."""
+    """Return a letter for each thing that is wrong, in the style of the worst."""
     found = [LETTERS[kind] for kind in live.problems if kind in LETTERS]
     marks = "".join(letter for letter, _, _ in found)
     if live.status.health.is_lost:
@@ -60,7 +60,7 @@ def letters(live: LiveTask) -> Span:
 
 
 def note(live: LiveTask) -> Span | None:
-    """Return what the row of a task that does not run shows in place of progress; None if it runs."""
+    """Return what the row of a task that does not run shows in place of progress."""
     if live.group is StateGroup.RUNNING:
         return None
     job, task = live.job, live.task
@@ -96,7 +96,7 @@ def _ended(live: LiveTask) -> str:
 
 
 def elapsed(live: LiveTask, now_s: float, *, with_limit: bool = True) -> str:
-    """Return the run time and the limit, e.g. ``2h 34m/8h``; empty if `run_time_s` is None."""
+    """Return the run time and the limit, e.g. ``2h 34m/8h``."""
     seconds = run_time_s(live.task, now_s)
     if live.task is None or seconds is None:
         return ""
@@ -120,7 +120,7 @@ _MIN_PROGRESS, _MAX_PROGRESS = 5 + _PERCENT, 40 + _PERCENT
 
 
 class _Fit(NamedTuple):
-    """How much the columns show; the first of `_FITS` that leaves room for the progress is used."""
+    """How much the columns show."""
 
     name: int = 40  # columns at most
     is_short: bool = False  # without the range of the ETA and the limit of the run time
@@ -190,7 +190,7 @@ def _before(tasks: Sequence[LiveTask], fit: _Fit) -> Iterator[Column]:
 
 
 def _short_id(ref: str) -> str:
-    """Return ``12_[…]`` for ``12_[3-9]``, since one long id would take the room of the names of all jobs."""
+    """Return ``12_[…]`` for ``12_[3-9]``: one long id would take the room of all names."""
     before, bracket, _ = ref.partition("[")
     if bracket:
         return f"{before}[…]"
@@ -219,7 +219,7 @@ def _after(tasks: Sequence[LiveTask], fit: _Fit, now_s: float, symbols: Symbols)
 
 
 def _measured(tasks: Sequence[LiveTask], fit: _Fit, now_s: float) -> Iterator[Column]:
-    """Yield the columns with what agents measure; what is outdated is not shown in the list."""
+    """Yield the columns with what agents measure now."""
     reports = [[each for each in live.reports if is_current(each, now_s)] for live in tasks]
     if fit.has_gpus:
         yield Column("GPU", [Span(gpus_short(each)) for each in reports], is_right_aligned=True)
@@ -228,7 +228,6 @@ def _measured(tasks: Sequence[LiveTask], fit: _Fit, now_s: float) -> Iterator[Co
 
 
 def _memory(reports: Sequence[AgentReport]) -> Span:
-    """Return the share of the memory in use; empty if the limit is not known."""
     found = fullest_memory(reports)
     share = None
     if found:

@@ -69,10 +69,7 @@ _GROWTH = len("growing +1023.9 MiB/min")
 
 @dataclass(frozen=True, slots=True)
 class JobPage:
-    """Everything about one task; ``tasks_of_job`` include it.
-
-    ``errors`` are the latest error lines in its logs, oldest first, while it runs.
-    """
+    """Everything about one task, which is among ``tasks_of_job``; ``errors`` are lines in its logs."""
 
     live: LiveTask
     tasks_of_job: Sequence[LiveTask]
@@ -82,10 +79,9 @@ class JobPage:
     symbols: Symbols = UNICODE
 
     def lines(self, width: int, height: int, lines_down: int = 0) -> list[Line]:
-        """Return what a window shows of it.
+        """Return what a window shows: the most important and the end of the log.
 
-        At first, the less important is cut or left out, and the log gets the lines left over. Scrolled down,
-        it shows everything from its line ``lines_down`` on.
+        Scrolled down, it shows everything, from its line ``lines_down`` on.
         """
         if lines_down:
             lines = self._everything(width)
@@ -118,7 +114,7 @@ class JobPage:
     def _most_important(self, width: int, height: int) -> list[Line]:
         """Return facts, sections and the log in ``height`` lines.
 
-        Where that makes room for the rows of workers and outputs, leave out what these repeat, and the log.
+        Where that makes room for workers and outputs, leave out what these repeat, and the log.
         """
         sections = self._sections(width)
         layouts = [
@@ -167,7 +163,7 @@ def _facts(
 
 
 def _problems(live: LiveTask, now_s: float) -> Iterator[Line]:
-    """Yield what is wrong now, the worst first; of the worst also the proof and what to do."""
+    """Yield what is wrong now; of the worst also the proof and what to do."""
     for event in live.ongoing:
         letter, usual_style, meaning = LETTERS[event.kind]
         style = usual_style
@@ -181,7 +177,7 @@ def _problems(live: LiveTask, now_s: float) -> Iterator[Line]:
 
 
 def _launch(live: LiveTask, now_s: float, *, is_short: bool) -> Iterator[Line]:
-    """Yield how the launch is judged, and the checks below it; ``is_short`` leaves out those that passed."""
+    """Yield how the launch is judged, and its checks; ``is_short`` leaves out those that passed."""
     before = _fact(launch_label(live).capitalize())
     for position, (result, text) in enumerate(launch_lines(live, now_s)):
         if not is_short or not position or result in _RESULTS:
@@ -281,7 +277,6 @@ def _times(live: LiveTask, now_s: float, width: int) -> Iterator[Line]:
 
 
 def _lacking_time(live: LiveTask, left_s: float | None) -> Iterator[Span]:
-    """Yield by how much the time to the limit is too short, unless the estimate is too uncertain."""
     needed_s = live.estimate.remaining_s
     if left_s is None or needed_s is None or live.estimate.confidence is Confidence.LOW:
         return
@@ -361,7 +356,7 @@ def _errors(live: LiveTask) -> Iterator[Line]:
 
 
 def _error_lines(errors: Sequence[ErrorLine]) -> Iterator[Line]:
-    """Yield the error lines, the latest first; each with the name of its log if there are several logs."""
+    """Yield the error lines, the latest first; with the name of the log if there are several."""
     has_names = len({each.path for each in errors}) > 1
     for each in reversed(errors):
         style = Style.ATTENTION

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """The screen of ``jobs``; with ``opens_single``, a task that is alone in the list is opened at once."""
+    """The screen of ``jobs``; ``opens_single``: a task that is alone is opened at once."""
 
     def __init__(self, jobs: LiveJobs, symbols: Symbols, *, opens_single: bool = False) -> None:
         """Read the files for the first time."""
@@ -59,7 +59,7 @@ class Session:
         return frame(self._model(), width, height)
 
     def plain(self, width: int = 0) -> list[Line]:
-        """Return what is printed once, at most ``width`` columns wide; 0 is a pipe (see `frame.plain`)."""
+        """Return what is printed once; see `frame.plain`."""
         return plain(self._model(), width)
 
     def _model(self) -> Model:

@@ -80,7 +80,7 @@ class View:
 
 
 def matching(tasks: Sequence[LiveTask], text: str) -> list[LiveTask]:
-    """Return the tasks whose id, name or state contains ``text``, in upper or lower case."""
+    """Return the tasks whose id, name or state contains ``text``, in either case."""
     wanted = text.casefold()
     return [each for each in tasks if wanted in f"{each.ref} {each.job.label} {each.group}".casefold()]
 
@@ -98,7 +98,7 @@ def reselected(view: View, listing: Listing) -> View:
 
 
 def press(view: View, key: str, listing: Listing, scrollable: int = 0) -> View:
-    """Return the view after a key; ``scrollable`` is by how many lines its log or page can be scrolled."""
+    """Return the view after a key; ``scrollable``: by how many lines its log or page can be scrolled."""
     if view.is_typing:
         return reselected(_type(view, key), listing)
     key = _SAME_AS.get(key, key)

@@ -72,10 +72,7 @@ _EMPTY = Span("")
 
 
 def telemetry_sections(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Iterator[Section]:
-    """Yield the sections about GPUs, workers and nodes.
-
-    Where a log cannot be assigned to a worker, the logs have a section of their own.
-    """
+    """Yield the sections about GPUs, workers and nodes, and about logs that belong to no known worker."""
     reports = live.reports
     workers = all_workers(reports)
     gpu_rank = 4 if any(each.worker.gpus for each in workers) else 2
@@ -139,7 +136,6 @@ def _marks(gpus: Sequence[Gpu]) -> Span:
 
 
 def _workers(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> tuple[Line, list[Line]]:
-    """Return a row for each worker, with what its own log shows if the logs can be matched by rank."""
     workers, reports = all_workers(live.reports), live.reports
     outdated = _outdated(reports, now_s)
 
@@ -182,7 +178,7 @@ def _status(placed: NodeWorker) -> Span:
 
 
 def _log_state(live: LiveTask, worker: WorkerProgress, now_s: float) -> Span:
-    """Return what a worker does by its log; empty if that is only what its status says, too."""
+    """Return what a worker does by its log, unless that is only what its status says, too."""
     state = state_span(live, worker, now_s)
     if state.text == WorkerState.RUNNING:
         return _EMPTY
@@ -291,7 +287,7 @@ def _figures(live: LiveTask, worker: WorkerProgress, now_s: float, symbols: Symb
 
 
 def share_done(progress: Progress | None, symbols: Symbols, width: int = _BAR) -> Span:
-    """Return how far a worker or task is by its log: a bar with the share, without a total the count."""
+    """Return how far a worker or task is by its log: a bar with the share, else the count."""
     if progress is None:
         return Span("no progress yet", Style.DIM)
     if progress.fraction is None:
@@ -300,14 +296,14 @@ def share_done(progress: Progress | None, symbols: Symbols, width: int = _BAR) -
 
 
 def log_speed(live: LiveTask, worker: WorkerProgress, now_s: float) -> str:
-    """Return the speed of a worker by its log; empty if it is silent or not known."""
+    """Return the speed of a worker by its log, unless it is silent."""
     if worker.progress is None or _state(live, worker, now_s) is WorkerState.SILENT:
         return ""
     return rate(worker_rate_per_s(worker), worker.progress.unit)
 
 
 def logs_by_rank(live: LiveTask) -> dict[int, WorkerProgress]:
-    """Return the log of each rank of which an agent knows the worker; empty unless all logs can be matched.
+    """Return the log of each rank of which an agent knows the worker; empty unless all logs match.
 
     A log belongs to a rank if its name contains one number, and that is the rank.
     """
