@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.model import span
@@ -10,7 +11,8 @@ from jobmon.views.record import fields
 from jobmon_core.domain.backends import is_local, is_ray, uses_slurm
 from jobmon_core.domain.before.pending.categories import is_eligible
 from jobmon_core.domain.before.pending.explain import explain, pending_tasks, place_text
-from jobmon_core.domain.before.pending.model import Explanation
+from jobmon_core.domain.before.pending.model import Category
+from jobmon_core.domain.finding import Finding, pending
 from jobmon_core.domain.humanize import count, joined
 from jobmon_core.domain.slurm.states import Phase, stated_reason
 
@@ -50,10 +52,11 @@ def not_pending(answer: PendingAnswer) -> str:
     return f"{who} is not pending, it has ended: {job.raw_state}; {more} explains how."
 
 
-def _explanation(answer: PendingAnswer, now_s: float) -> Explanation:
+def _explanation(answer: PendingAnswer, now_s: float) -> Finding:
     if is_ray(answer.backend):
         reason = answer.facts.job.reason
-        return Explanation(f"waits: {reason or 'Ray has not said for what'}")
+        found = pending(f"waits: {reason or 'Ray has not said for what'}")
+        return replace(found, id=Category.UNKNOWN)
     return explain(answer.facts, now_s, lambda at_s: moment(at_s, now_s))
 
 
@@ -69,7 +72,7 @@ def _heading(answer: PendingAnswer, now_s: float) -> str:
     return text
 
 
-def _rows(answer: PendingAnswer, found: Explanation, now_s: float) -> Rows:
+def _rows(answer: PendingAnswer, found: Finding, now_s: float) -> Rows:
     facts = answer.facts
     if answer.unreachable or answer.seen_s is not None:
         why, age = "Slurm no longer lists it", ""
@@ -78,18 +81,23 @@ def _rows(answer: PendingAnswer, found: Explanation, now_s: float) -> Rows:
         if answer.seen_s is not None:
             age = f", {span(now_s - answer.seen_s)} ago"
         yield "as of", f"{why}. This is what jobmon saw last{age}."
-    yield "why", f"It {found.problem}."
+    yield "why", f"It {found.text}."
     yield from (("because", text) for text in found.evidence)
     if place := place_text(facts):
         yield "queue", place
     # Slurm estimates no start of a job in a reservation until the reservation begins
     has_start = facts.job.expected_start_s is not None or not facts.job.reservation
-    if uses_slurm(answer.backend) and is_eligible(found.category) and has_start and not answer.unreachable:
+    if (
+        uses_slurm(answer.backend)
+        and is_eligible(Category(found.id))
+        and has_start
+        and not answer.unreachable
+    ):
         yield "start", _start(answer, now_s)
     if facts.also_pending:
         yield "tasks", f"Also pending: {count(facts.also_pending, 'further task')}."
-    if found.action:
-        yield "to do", found.action
+    if found.advice:
+        yield "to do", found.advice
     yield from (("missing", f"Not available: {why}.") for why in facts.unavailable)
 
 
@@ -115,10 +123,10 @@ def why_json(answer: PendingAnswer, now_s: float) -> dict[str, Any]:
         ),
         **fields(answer, "is_pending", "is_watched", as_of="seen_s"),
         "reason": job.reason if found else "",
-        **fields(found, "category"),
-        "problem": found.problem if found else not_pending(answer),
+        **fields(found, category="id"),
+        "problem": found.text if found else not_pending(answer),
         "evidence": list(found.evidence) if found else [],
-        "action": found.action if found else "",
+        "action": found.advice if found else "",
         "partition": ",".join(job.partitions),
         "expected_start_at": job.expected_start_s if found else None,
         "expected_nodes": job.expected_nodes if found else "",

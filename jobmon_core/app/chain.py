@@ -107,7 +107,7 @@ def read_stage(text: str) -> Stage:
         return Stage(text, tuple(words))
     except SchedulerRejected as error:
         raise InvalidStage(f"stage {text!r}: sbatch would refuse it: {error}") from error
-    names = [option.name for option in options]
+    names = [name for name, _ in options]
     if any(name in _SUBMIT_NOTHING for name in names):
         raise InvalidStage(f"stage {text!r} submits nothing")
     if "dependency" in names:

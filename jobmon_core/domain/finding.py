@@ -67,9 +67,9 @@ def failed(text: str, advice: str = "", evidence: tuple[str, ...] = ()) -> Findi
     return Finding(Severity.CRITICAL, text, advice, evidence)
 
 
-def pending(text: str) -> Finding:
-    """Return what may yet come right."""
-    return Finding(Severity.PENDING, text)
+def pending(text: str, advice: str = "", evidence: tuple[str, ...] = ()) -> Finding:
+    """Return what may yet come right, or come to an end by itself."""
+    return Finding(Severity.PENDING, text, advice, evidence)
 
 
 def unknown(why: str, evidence: tuple[str, ...] = ()) -> Finding:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.before.batch_script.activation import Activation, Kind
-from jobmon_core.domain.before.checks.facts import EnvironmentFact, PathFact, PathKind, Quota
+from jobmon_core.domain.before.checks.facts import PathFact, PathKind, Quota
 from jobmon_core.observe.logs.open_file import read_regular
 from jobmon_core.system.filesystem import Filesystem
 from jobmon_core.system.runner import Ran, succeeded
@@ -187,37 +187,37 @@ def missing_packages(
     return None
 
 
-def venv_of(activation: Activation, folder: str) -> EnvironmentFact:
+def venv_of(activation: Activation, folder: str) -> Activation:
     """Return what is at the path of an activated venv, which may be relative to ``folder``."""
     if activation.subject is None:
-        return EnvironmentFact(activation, is_known=False)
+        return activation._replace(is_known=False)
     path = Path(folder, os.path.expanduser(activation.subject))  # noqa: PTH111 - pathlib's raises for ~nobody
     if not (path / "bin" / "activate").is_file():
-        return EnvironmentFact(activation, problem=f"{path} is not a virtual environment (no bin/activate)")
+        return activation._replace(problem=f"{path} is not a virtual environment (no bin/activate)")
     python = path / "bin" / "python"
     if not os.access(python, os.X_OK):
-        return EnvironmentFact(activation, problem=f"{path} is broken: its Python cannot be executed")
-    return EnvironmentFact(activation, str(python))
+        return activation._replace(problem=f"{path} is broken: its Python cannot be executed")
+    return activation._replace(python=str(python))
 
 
 def conda_environment(
     activation: Activation, setups: Sequence[Activation], environment: Mapping[str, str]
-) -> EnvironmentFact:
+) -> Activation:
     """Return where conda keeps an environment; ``setups`` are the scripts sourced for it."""
     name = activation.subject
     if name is None:
-        return EnvironmentFact(activation, is_known=False)
+        return activation._replace(is_known=False)
     if "/" in name:
         path = Path(os.path.expanduser(name))  # noqa: PTH111 - as above
         exists = (path / "conda-meta").is_dir()
         problem = "" if exists else f"{path} is not a conda environment"
-        return EnvironmentFact(activation, str(path / "bin" / "python") if exists else "", problem)
+        return activation._replace(python=str(path / "bin" / "python") if exists else "", problem=problem)
     bases = list(dict.fromkeys(_bases(setups, environment)))
     if found := next(_named(name, bases, environment), None):
-        return EnvironmentFact(activation, str(found / "bin" / "python"))
+        return activation._replace(python=str(found / "bin" / "python"))
     if not bases or _has_custom_folders(environment, bases):
-        return EnvironmentFact(activation, is_known=False)
-    return EnvironmentFact(activation, problem=f"conda has no environment {name} in {bases[0] / 'envs'}")
+        return activation._replace(is_known=False)
+    return activation._replace(problem=f"conda has no environment {name} in {bases[0] / 'envs'}")
 
 
 def _named(name: str, bases: Sequence[Path], environment: Mapping[str, str]) -> Iterator[Path]:

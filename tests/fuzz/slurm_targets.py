@@ -10,7 +10,7 @@ from jobmon_core.domain.before.batch_script.paths import paths_of
 from jobmon_core.domain.before.batch_script.programs import programs_of
 from jobmon_core.domain.before.batch_script.python_source import read_source
 from jobmon_core.domain.before.batch_script.request import read_request
-from jobmon_core.domain.before.batch_script.variables import uses_of, values_of
+from jobmon_core.domain.before.batch_script.variables import unguarded_uses, values_of
 from jobmon_core.domain.before.checks.check_all import check_all
 from jobmon_core.domain.before.checks.facts import Facts
 from jobmon_core.domain.before.checks.node_script import node_script
@@ -56,7 +56,7 @@ def batch_script(data: bytes) -> None:
     programs = tuple(programs_of(script, values))
     uses = tuple(paths_of(script, values, "/work"))
     assert all(use.path.startswith("/") for use in uses)
-    list(uses_of(script))
+    list(unguarded_uses(script))
     list(activations_of(script, values))
     read_source(text)
     facts = Facts(

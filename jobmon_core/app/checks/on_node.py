@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.backends import is_local
-from jobmon_core.domain.before.checks.node_report import NodeReport, node_items
+from jobmon_core.domain.before.checks.node_report import node_items, read_report
 from jobmon_core.domain.before.checks.node_script import node_script
 from jobmon_core.domain.errors import SchedulerMissing, SchedulerRejected, SchedulerUnavailable
 from jobmon_core.domain.finding import Finding, failed, unknown, warned
@@ -78,7 +78,7 @@ class CheckNode:
         if end.problem:
             yield replace(end.problem, id=_ITEM)
         else:
-            yield from node_items(facts, script, NodeReport.parse(end.text))
+            yield from node_items(facts, script, read_report(end.text))
 
     def _run(self, backend: str, submit: Callable[[], Submitted], log: Path, wait_s: float) -> _End:
         try:
@@ -136,7 +136,7 @@ class CheckNode:
             text = ""
             if log.is_file():
                 text = log.read_text(errors="replace")
-            if NodeReport.parse(text).is_complete:
+            if "end" in read_report(text):
                 return _End(text=text)
             if clock.now() > until_s:
                 break

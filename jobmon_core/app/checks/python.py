@@ -12,7 +12,7 @@ from jobmon_core.domain.before.batch_script.parse import parse_script
 from jobmon_core.domain.before.batch_script.paths import Use
 from jobmon_core.domain.before.batch_script.python_source import read_source
 from jobmon_core.domain.before.batch_script.variables import set_names
-from jobmon_core.domain.before.checks.facts import EnvironmentFact, Facts, PythonFact
+from jobmon_core.domain.before.checks.facts import Facts, PythonFact
 from jobmon_core.observe.batch_script import (
     conda_environment,
     find_program,
@@ -49,7 +49,7 @@ class Environments:
         """Return what the script activates, in its order."""
         return list(activations_of(self.facts.script, self.facts.values))
 
-    def environments(self) -> Iterator[EnvironmentFact]:
+    def environments(self) -> Iterator[Activation]:
         """Yield what was found out about each environment."""
         found = self.activations()
         for number, activation in enumerate(found):
@@ -57,15 +57,15 @@ class Environments:
                 found_venv = venv_of(activation, self.facts.folder)
                 is_made = bool(found_venv.problem) and _MAKES_VENV.search(self.facts.script.text)
                 if is_made:
-                    yield EnvironmentFact(activation, is_known=False)
+                    yield activation._replace(is_known=False)
                 else:
                     yield found_venv
             elif activation.kind is Kind.CONDA:
                 yield self._conda(activation, found[:number])
             elif activation.kind is Kind.MODULE:
-                yield EnvironmentFact(activation, is_known=False)
+                yield activation._replace(is_known=False)
 
-    def _conda(self, activation: Activation, before: list[Activation]) -> EnvironmentFact:
+    def _conda(self, activation: Activation, before: list[Activation]) -> Activation:
         script = self.facts.script
         is_set_up = (
             any(each.kind is not Kind.VENV for each in before)
@@ -75,11 +75,11 @@ class Environments:
         )
         if not is_set_up:
             problem = "in a script, `conda activate` needs `source BASE/etc/profile.d/conda.sh` before it"
-            return EnvironmentFact(activation, problem=problem)
+            return activation._replace(problem=problem)
         found = conda_environment(activation, before, self.facts.environment)
         by_module = any(each.kind is Kind.MODULE for each in before)  # its conda may have folders of its own
         if found.problem and by_module:
-            return EnvironmentFact(activation, is_known=False)
+            return activation._replace(is_known=False)
         return found
 
     def python_programs(self) -> Iterator[PythonFact]:
@@ -176,7 +176,7 @@ class Environments:
         before = [each for each in self.activations() if each.line <= program.line]
         if why := self._unknown_path(before):
             return "", why
-        environments = [each for each in self.environments() if each.activation.line <= program.line]
+        environments = [each for each in self.environments() if each.line <= program.line]
         if environments:
             return _python_of(environments[-1])
         return self._by_path(name)
@@ -228,7 +228,7 @@ class Environments:
         return frozenset(names)
 
 
-def _python_of(environment: EnvironmentFact) -> tuple[str, str]:
+def _python_of(environment: Activation) -> tuple[str, str]:
     if environment.python:
         return environment.python, ""
     return "", environment.problem or "its environment is not known here"

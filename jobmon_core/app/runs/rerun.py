@@ -83,7 +83,7 @@ def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan
     if more:
         raise JobmonError(f"only sbatch options may follow the job, not {more[0]!r}")
     kept, lost = without_hidden(recorded[0])
-    if EXPORT in lost and EXPORT not in (option.name for option in read_with_unknown(readable(added))[0]):
+    if EXPORT in lost and EXPORT not in dict(read_with_unknown(readable(added))[0]):
         raise JobmonError(
             f"jobmon does not keep the values that job {job.ref} got by --export; "
             f"give them again: `jobmon rerun {job.ref} --export=...`"

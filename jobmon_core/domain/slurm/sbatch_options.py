@@ -86,12 +86,7 @@ OPTIONS: dict[str, Option] = {
 LETTERS: dict[str, Option] = {option.letter: option for option in OPTIONS.values() if option.letter}
 
 
-class GivenOption(NamedTuple):
-    """An option as it was given; ``value`` is empty if it has no argument."""
-
-    name: str
-    value: str
-
+GivenOption = tuple[str, str]  # its long name, and its value, which is empty if it has no argument
 
 # Before Python 3.14, getopt has no optional arguments. So it gets each long option under two names: "name"
 # takes the next word as its argument only if one is required; "\0name" takes an attached argument if one is
@@ -170,7 +165,7 @@ def _read(words: Sequence[str], *, accepts_unknown: bool) -> tuple[list[GivenOpt
             # declare only this option: getopt stops at the script, and what follows it is not for sbatch
             long_options.append(f"{error.opt}=")
         else:
-            options = [GivenOption(_name_of(option), _unmarked(value)) for option, value in given]
+            options = [(_name_of(option), _unmarked(value)) for option, value in given]
             return options, [_unmarked(word) for word in operands]
 
 
@@ -189,7 +184,7 @@ def reads_stdin(words: Sequence[str]) -> bool:
         options, operands = read_with_unknown(words)
     except SchedulerRejected:
         return False
-    return not operands and not any(option.name in _WITHOUT_SCRIPT for option in options)
+    return not operands and not any(name in _WITHOUT_SCRIPT for name, _ in options)
 
 
 def script_of(words: Sequence[str]) -> str:
@@ -198,7 +193,7 @@ def script_of(words: Sequence[str]) -> str:
         options, operands = read_with_unknown(words)
     except SchedulerRejected:
         return ""
-    if operands and not any(option.name == "wrap" for option in options):
+    if operands and "wrap" not in dict(options):
         return operands[0]
     return ""
 

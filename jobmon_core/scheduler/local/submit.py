@@ -192,9 +192,7 @@ def read_options(
     directives: Iterable[Sequence[str]], environment: Mapping[str, str], command_line: Iterable[GivenOption]
 ) -> dict[str, str]:
     """Return the value of each option in effect, by its long name."""
-    variables = [
-        GivenOption(name, environment[key]) for key, name in _VARIABLES.items() if environment.get(key)
-    ]
+    variables = [(name, environment[key]) for key, name in _VARIABLES.items() if environment.get(key)]
     options = dict((*_from_script(directives), *variables, *command_line))
     for name in options:
         if OPTIONS[name].treatment is Treatment.REFUSED:
@@ -213,7 +211,7 @@ def _from_script(directives: Iterable[Sequence[str]]) -> Iterator[GivenOption]:
         given, operands = read_arguments(words)
         if operands:
             raise SchedulerRejected(f"Invalid directive found in batch script: {operands[0]}")
-        yield from (option for option in given if option.name not in _COMMAND_LINE_ONLY)
+        yield from (option for option in given if option[0] not in _COMMAND_LINE_ONLY)
 
 
 _AFTER_OK = re.compile(r"afterok(?::\d{1,9})+", re.ASCII)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.before.pending.categories import Need, category_of, is_eligible, needs_of
-from jobmon_core.domain.before.pending.model import PendingFacts
+from jobmon_core.domain.before.pending.categories import category_of, is_eligible
+from jobmon_core.domain.before.pending.model import Category, PendingFacts
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.scheduler.slurm import commands, values
@@ -82,12 +82,9 @@ class _Site:
         self._unavailable: list[str] = []
 
     def complete(self, facts: PendingFacts) -> PendingFacts:
-        job = facts.job
-        category = category_of(job.reason, job.state)
-        partitions = tuple(self._partitions(job))
-        facts = replace(facts, partitions=partitions)
-        for need in needs_of(category):
-            facts = _ASK[need](self, facts)
+        facts = replace(facts, partitions=tuple(self._partitions(facts.job)))
+        for query in _QUERIES.get(category_of(facts.job.reason, facts.job.state), ()):
+            facts = query(self, facts)
         return replace(facts, unavailable=tuple(self._unavailable))
 
     def _output(self, argv: Sequence[str]) -> str:
@@ -159,11 +156,16 @@ class _Site:
         return replace(facts, licenses=read_licenses(text, facts.job.licenses))
 
 
-_ASK: dict[Need, Callable[[_Site, PendingFacts], PendingFacts]] = {
-    Need.PLACE: _Site.place,
-    Need.NODES: _Site.nodes,
-    Need.RESERVATIONS: _Site.reservations,
-    Need.LIMITS: _Site.limits,
-    Need.DEPENDENCIES: _Site.dependencies,
-    Need.LICENSES: _Site.licenses,
+_FITTING = (_Site.place, _Site.nodes, _Site.reservations)
+_QUERIES: dict[Category, tuple[Callable[[_Site, PendingFacts], PendingFacts], ...]] = {
+    Category.SCHEDULING: (_Site.place,),
+    Category.PRIORITY: _FITTING,
+    Category.RESOURCES: _FITTING,
+    Category.RESERVATION: _FITTING,
+    Category.NODES: _FITTING,
+    Category.CONSTRAINTS: (_Site.nodes,),
+    Category.PARTITION: (_Site.nodes,),
+    Category.LIMIT: (_Site.limits,),
+    Category.DEPENDENCY: (_Site.dependencies,),
+    Category.LICENSES: (_Site.licenses, _Site.place),
 }

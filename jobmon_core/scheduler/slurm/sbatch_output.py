@@ -89,7 +89,7 @@ def submitted_without_id(exit_code: int, stdout: str, stderr: str, arguments: Se
 
 def _prints_only(arguments: Sequence[str]) -> bool:
     try:
-        return any(option.name in _PRINTS_ONLY for option in read_with_unknown(arguments)[0])
+        return any(name in _PRINTS_ONLY for name, _ in read_with_unknown(arguments)[0])
     except SchedulerRejected:
         return any(word in _PRINTING_WORDS for word in arguments)
 

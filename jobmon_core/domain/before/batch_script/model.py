@@ -93,13 +93,6 @@ def _part_value(part: Part, variables: Mapping[str, str | None]) -> str | None:
     return variables.get(part.text)
 
 
-class Assignment(NamedTuple):
-    """``NAME=value``, before a command or alone."""
-
-    name: str
-    value: Word
-
-
 class Redirection(NamedTuple):
     """``> file``, ``2>> file``, ``< file``."""
 
@@ -114,7 +107,7 @@ class Command:
 
     line: int  # of its first word, from 1
     words: tuple[Word, ...] = ()
-    assignments: tuple[Assignment, ...] = ()
+    assignments: tuple[tuple[str, Word], ...] = ()  # ``NAME=value``, before its words or alone
     redirections: tuple[Redirection, ...] = ()
     operator_before: str = ""  # a newline counts as ``;``
     operator_after: str = ""
@@ -157,7 +150,7 @@ class Command:
     def every_word(self) -> Iterator[Word]:
         """Yield its words, and those of its assignments and redirections."""
         yield from self.words
-        yield from (each.value for each in self.assignments)
+        yield from (value for _, value in self.assignments)
         yield from (each.target for each in self.redirections)
 
 

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 
 from jobmon_core.domain.before.batch_script.model import (
-    Assignment,
     BatchScript,
     Command,
     Part,
@@ -55,7 +54,7 @@ class _Parser:
         self._after = ""
         self._line = 0
         self._words: list[Word] = []
-        self._assignments: list[Assignment] = []
+        self._assignments: list[tuple[str, Word]] = []
         self._redirections: list[Redirection] = []
         self._redirection = ""  # whose target is the next word
         self._in_pattern = False  # of a case
@@ -86,7 +85,7 @@ class _Parser:
         found = ASSIGNMENT.fullmatch(token.text)
         if found and not self._words:
             value = Word(without_prefix(token.parts, len(token.text) - len(found[2])), found[2])
-            self._assignments.append(Assignment(found[1], value))
+            self._assignments.append((found[1], value))
             return
         self._words.append(Word(token.parts, token.text))
         if token.text == "in" and self._words[0].raw == "case":  # patterns follow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from jobmon_core.domain.before.batch_script.model import BatchScript, Command, Part, PartKind, Word
 from jobmon_core.domain.before.batch_script.parse import ASSIGNMENT, without_prefix
@@ -19,18 +18,10 @@ _COMPUTED = re.compile(r"([A-Za-z_]\w*)\s*(?:[-+*/%]?=(?!=)|\+\+|--)")
 _TESTS = ("[", "[[", "test")
 
 
-class Use(NamedTuple):
-    """A variable that a command uses."""
-
-    name: str
-    line: int
-    is_guarded: bool  # whether the script provides for the case that it is not set
-
-
 def assignments_of(command: Command) -> Iterator[tuple[str, Word | None]]:
     """Yield the variables that a command sets for later commands; None: the value is not in the text."""
     if not command.words:
-        yield from ((each.name, each.value) for each in command.assignments)
+        yield from command.assignments
         return
     first, *rest = command.words
     if first.raw in _DECLARING:
@@ -86,7 +77,7 @@ def exported(script: BatchScript, values: Mapping[str, str | None]) -> dict[str,
 def set_names(script: BatchScript) -> set[str]:
     """Return the names of all variables that some command sets."""
     names = {name for command in script.commands for name, _ in assignments_of(command)}
-    prefixed = {each.name for command in script.commands for each in command.assignments}
+    prefixed = {name for command in script.commands for name, _ in command.assignments}
     # ${NAME:=value} and ${NAME:?} are set afterwards
     guarded = {name for name, guard in _USED_IN_TEXT.findall(script.text) if guard.endswith(("=", "?"))}
     # by arithmetic: ((i++)), for ((i = 0; ...))
@@ -94,14 +85,17 @@ def set_names(script: BatchScript) -> set[str]:
     return names | prefixed | guarded | computed
 
 
-def uses_of(script: BatchScript) -> Iterator[Use]:
-    """Yield each use of a variable, also within here-strings and most command substitutions."""
+def unguarded_uses(script: BatchScript) -> Iterator[tuple[str, int]]:
+    """Yield each variable that is used where the script does not provide for its being unset, with the line.
+
+    Here-strings and most command substitutions are looked into.
+    """
     tested = set(_tested(script))
     for command in script.commands:
         for word in command.every_word():
             for part in _variables_in(word):
-                is_guarded = part.default is not None or part.text in tested
-                yield Use(part.text, command.line, is_guarded)
+                if part.default is None and part.text not in tested:
+                    yield part.text, command.line
 
 
 def _tested(script: BatchScript) -> Iterator[str]:

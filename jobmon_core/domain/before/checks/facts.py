@@ -72,15 +72,6 @@ class Quota(NamedTuple):
     files_limit: int | None
 
 
-class EnvironmentFact(NamedTuple):
-    """Whether the environment that a script activates exists."""
-
-    activation: Activation
-    python: str = ""  # the path of its Python; empty if there is none, or if it is not known
-    problem: str = ""  # why it cannot be activated
-    is_known: bool = True  # whether this host can tell
-
-
 class PythonFact(NamedTuple):
     """A Python program of a script, and what its environment lacks."""
 
@@ -145,7 +136,7 @@ class Facts:
     room: Disk | None = None  # on the file system that the job writes to
     room_folder: str = ""  # the folder on it that was looked at
     quota: Quota | None = None
-    environments: tuple[EnvironmentFact, ...] = ()
+    environments: tuple[Activation, ...] = ()
     python: tuple[PythonFact, ...] = ()
     sourced_names: frozenset[str] | None = frozenset()  # that sourced files set; None: they may set any
     past: tuple[PastRun, ...] = ()  # newest first

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -18,6 +18,19 @@ _GPU_FIELDS = 5
 _MAX_REPORT = 100_000
 
 
+NodeReport = Mapping[str, Sequence[str]]  # the lines by kind, which is the first word after the mark
+
+
+def read_report(text: str) -> NodeReport:
+    """Read the output of the short job; the kind ``end`` shows that it came to its end."""
+    lines: dict[str, list[str]] = {}
+    for line in text[:_MAX_REPORT].splitlines():
+        if line.startswith(f"{MARK} "):
+            kind, _, rest = line.removeprefix(f"{MARK} ").partition(" ")
+            lines.setdefault(kind, []).append(rest.strip())
+    return lines
+
+
 class _Gpu(NamedTuple):
     number: str
     name: str
@@ -26,35 +39,10 @@ class _Gpu(NamedTuple):
     driver: str
 
 
-class NodeReport(NamedTuple):
-    """The lines of the report, by kind; the kind is the first word after the mark."""
-
-    lines: dict[str, list[str]]
-
-    @classmethod
-    def parse(cls, text: str) -> NodeReport:
-        """Read the output of the short job; other lines in it are skipped."""
-        lines: dict[str, list[str]] = {}
-        for line in text[:_MAX_REPORT].splitlines():
-            if line.startswith(f"{MARK} "):
-                kind, _, rest = line.removeprefix(f"{MARK} ").partition(" ")
-                lines.setdefault(kind, []).append(rest.strip())
-        return cls(lines)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the short job came to its end."""
-        return "end" in self.lines
-
-    def of(self, kind: str) -> list[str]:
-        """Return the lines of one kind."""
-        return self.lines.get(kind, [])
-
-
 def node_items(facts: Facts, script: NodeScript, report: NodeReport) -> Iterator[Finding]:
     """Yield the items that only a node can show."""
-    node = (report.of("node") or ["?"])[0]
-    gpus = [gpu for line in report.of("gpu") if (gpu := _gpu(line))]
+    node = report.get("node", ["?"])[0]
+    gpus = [gpu for line in report.get("gpu", ()) if (gpu := _gpu(line))]
     yield replace(_environment(facts, script, report, node), id="node_environment")
     yield replace(_imports(script, report, node), id="node_imports")
     yield replace(_cuda(script, report, gpus, node), id="node_cuda")
@@ -64,7 +52,7 @@ def node_items(facts: Facts, script: NodeScript, report: NodeReport) -> Iterator
 
 def _environment(facts: Facts, script: NodeScript, report: NodeReport, node: str) -> Finding:
     lines = facts.script.text.split("\n")
-    for text in report.of("setup"):
+    for text in report.get("setup", ()):
         number = int(text) if text.isdigit() else 0
         line = ""
         if 0 < number <= len(lines):
@@ -94,7 +82,7 @@ def _failed(script: NodeScript, text: str, advice: str) -> Finding:
 
 
 def _pythons(report: NodeReport) -> Iterator[dict[str, object]]:
-    for line in report.of("python"):
+    for line in report.get("python", ()):
         try:
             found = json.loads(line)
         except (ValueError, RecursionError):
@@ -104,7 +92,7 @@ def _pythons(report: NodeReport) -> Iterator[dict[str, object]]:
 
 
 def _imports(script: NodeScript, report: NodeReport, node: str) -> Finding:
-    if lines := report.of("no-python"):
+    if lines := report.get("no-python", ()):
         return _failed(
             script,
             f"the Python of line {lines[0]} does not start on {node}",
@@ -139,7 +127,7 @@ def _cuda(script: NodeScript, report: NodeReport, gpus: list[_Gpu], node: str) -
     if not script.needs_gpu:
         return unknown("the job asks for no GPU")
     torch = next((each["torch"] for each in _pythons(report) if isinstance(each.get("torch"), dict)), None)
-    driver = (report.of("driver-cuda") or [""])[0]
+    driver = report.get("driver-cuda", [""])[0]
     if not isinstance(torch, dict):
         if not gpus:
             return unknown(f"nvidia-smi shows no GPU on {node}")
@@ -200,7 +188,7 @@ def _gpu_memory(facts: Facts, script: NodeScript, gpus: list[_Gpu], node: str) -
 def _network(script: NodeScript, report: NodeReport, node: str) -> Finding:
     if not script.hosts:
         return unknown("nothing in the script seems to need the Internet")
-    for line in report.of("host"):
+    for line in report.get("host", ()):
         host, _, code = line.partition(" ")
         if code != "0":
             return warned(

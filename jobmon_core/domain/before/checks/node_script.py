@@ -85,10 +85,10 @@ def node_script(facts: Facts) -> NodeScript:
     try their imports.
     """
     hosts = tuple(dict.fromkeys(_hosts(facts)))
-    set_up = set_up_of(facts.script, facts.values)
+    commands, left_out = set_up_of(facts.script, facts.values)
     lines = [f"#!{facts.script.shebang if facts.script.is_shell else '/bin/bash'}"]
     lines += _private_options(facts)
-    lines += [f"cd {shlex.quote(facts.folder)}", *map(_set_up_line, set_up.commands)]
+    lines += [f"cd {shlex.quote(facts.folder)}", *map(_set_up_line, commands)]
     lines += [f'echo "{MARK} node ${{SLURMD_NODENAME:-$(hostname -s)}}"', *_gpu_lines(), *_host_lines(hosts)]
     for number, each in enumerate(_checked_programs(facts)):
         lines += _python_lines(facts, each, number)
@@ -98,7 +98,7 @@ def node_script(facts: Facts) -> NodeScript:
         tuple(_options(facts)),
         bool(facts.request.gpus_per_node),
         hosts,
-        set_up.left_out,
+        left_out,
     )
 
 
@@ -119,7 +119,7 @@ def _private_options(facts: Facts) -> Iterator[str]:
 
 
 def _set_up_line(command: Command) -> str:
-    words = [f"{each.name}={each.value.raw}" for each in command.assignments]
+    words = [f"{name}={value.raw}" for name, value in command.assignments]
     text = " ".join([*words, *(word.raw for word in command.words)])
     return f"{text} || echo '{MARK} setup {command.line}'"
 

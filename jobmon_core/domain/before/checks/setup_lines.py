@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from jobmon_core.domain.before.batch_script.model import BatchScript, Command, Part, PartKind, Word
 
@@ -57,15 +56,11 @@ _HOOK = re.compile(
 _CONDA_QUERIES = ("run", "info", "list", "--version")  # commands that change nothing in the shell
 
 
-class SetUp(NamedTuple):
-    """What a short job takes from a script."""
+def set_up_of(script: BatchScript, values: Mapping[str, str | None]) -> tuple[list[Command], tuple[int, ...]]:
+    """Return the commands that set up the environment, and the lines left out that may do so, too.
 
-    commands: tuple[Command, ...]  # that it runs
-    left_out: tuple[int, ...]  # the lines that may set up something too, but that it does not run
-
-
-def set_up_of(script: BatchScript, values: Mapping[str, str | None]) -> SetUp:
-    """Return the commands that set up the environment; ``values`` are those of the script's variables."""
+    ``values`` are those of the script's variables.
+    """
     run: list[Command] = []
     left_out: list[int] = []
     unknown: set[str] = set()  # variables that the short job does not have
@@ -76,12 +71,12 @@ def set_up_of(script: BatchScript, values: Mapping[str, str | None]) -> SetUp:
         unknown |= _assigned(command)
         if _may_matter(command):
             left_out.append(command.line)
-    return SetUp(tuple(run), tuple(dict.fromkeys(left_out)))
+    return run, tuple(dict.fromkeys(left_out))
 
 
 def _is_safe(command: Command, values: Mapping[str, str | None]) -> bool:
     if not _has_harmless_redirections(command) or not all(
-        expands_safely(each.value) for each in command.assignments
+        expands_safely(value) for _, value in command.assignments
     ):
         return False
     if not command.words:
@@ -147,7 +142,7 @@ def _used(command: Command) -> Iterator[str]:
 
 def _assigned(command: Command) -> set[str]:
     exported = [word.raw.partition("=")[0] for word in command.words[1:]] if command.name == "export" else []
-    return {*(each.name for each in command.assignments), *exported}
+    return {*(name for name, _ in command.assignments), *exported}
 
 
 def _may_matter(command: Command) -> bool:

@@ -12,11 +12,11 @@ from jobmon_core.domain.before.pending.capacity import Fit, fit_of, free_text, i
 from jobmon_core.domain.before.pending.categories import category_of, pending_words
 from jobmon_core.domain.before.pending.model import (
     Category,
-    Explanation,
     PendingFacts,
     PendingJob,
     Reservation,
 )
+from jobmon_core.domain.finding import Finding, pending
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.slurm.pending_reasons import RELEASE, pending_hint
 from jobmon_core.domain.slurm.rows import node_names
@@ -79,20 +79,20 @@ class Case(NamedTuple):
         return self.job.limit_s is None or self.now_s + self.job.limit_s > start_s
 
 
-Rule = Callable[[Case], Explanation]
+Rule = Callable[[Case], Finding]
 
 
-def by_hint(case: Case) -> Explanation:
+def by_hint(case: Case) -> Finding:
     """Explain by the hint for the reason, if there is one."""
     reason, state = case.job.reason, case.job.state
     category = category_of(reason, state)
     if category is Category.HELD and state in (JobState.SPECIAL_EXIT, JobState.REQUEUE_HOLD):
-        return Explanation("was requeued after it failed, and is held", (), RELEASE)
+        return pending("was requeued after it failed, and is held", RELEASE)
     if hint := pending_hint(reason):
-        return Explanation(hint.problem, (), hint.advice)
+        return pending(hint.problem, hint.advice)
     words = pending_words(reason)
     problem = f"waits: {words or f'Slurm gives the reason {reason}'}"
-    return Explanation(problem, (), NO_ACTION if words else "")
+    return pending(problem, NO_ACTION if words else "")
 
 
 def request_sentences(case: Case) -> Iterator[str]:

@@ -7,7 +7,6 @@ of some of them, e.g. ``launch failed requeued held``.
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 
 from jobmon_core.domain.before.pending.model import Category
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
@@ -81,32 +80,6 @@ _OWN_WORDS = {
 }
 
 
-class Need(StrEnum):
-    """What an explanation needs beyond what the queue says about the job: each is one more query."""
-
-    PLACE = "place"
-    NODES = "nodes"
-    RESERVATIONS = "reservations"
-    LIMITS = "limits"
-    DEPENDENCIES = "dependencies"
-    LICENSES = "licenses"
-
-
-_FITTING = (Need.PLACE, Need.NODES, Need.RESERVATIONS)
-_NEEDS = {
-    Category.SCHEDULING: (Need.PLACE,),
-    Category.PRIORITY: _FITTING,
-    Category.RESOURCES: _FITTING,
-    Category.RESERVATION: _FITTING,
-    Category.NODES: _FITTING,
-    Category.CONSTRAINTS: (Need.NODES,),
-    Category.PARTITION: (Need.NODES,),
-    Category.LIMIT: (Need.LIMITS,),
-    Category.DEPENDENCY: (Need.DEPENDENCIES,),
-    Category.LICENSES: (Need.LICENSES, Need.PLACE),
-}
-
-
 def category_of(reason: str, state: JobState = JobState.PENDING) -> Category:
     """Return the category of a reason as squeue or scontrol prints it, of a job in a waiting state."""
     name = reason_name(reason)
@@ -137,11 +110,6 @@ def pending_words(reason: str) -> str:
     if hint and not hint.starts_by_itself:
         return hint.problem.removeprefix("is ").partition(":")[0]
     return _WORDS.get(category, "")
-
-
-def needs_of(category: Category) -> tuple[Need, ...]:
-    """Return what else to ask about a pending job of this category."""
-    return _NEEDS.get(category, ())
 
 
 def is_eligible(category: Category) -> bool:

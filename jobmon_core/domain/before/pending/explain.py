@@ -19,7 +19,8 @@ from jobmon_core.domain.before.pending.case import (
     time_option,
 )
 from jobmon_core.domain.before.pending.categories import category_of, reason_name
-from jobmon_core.domain.before.pending.model import Category, Explanation, PendingFacts, Reservation
+from jobmon_core.domain.before.pending.model import Category, PendingFacts, Reservation
+from jobmon_core.domain.finding import Finding, pending
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.slurm.job_ids import IndexSet
 
@@ -31,14 +32,14 @@ _CHANGE = "Cancel it (`scancel JOBID`), ask for less or use another partition, a
 _SHORTER = "`scontrol update jobid=JOBID timelimit={}`"
 
 
-def explain(facts: PendingFacts, now_s: float, at: Callable[[float], str]) -> Explanation:
+def explain(facts: PendingFacts, now_s: float, at: Callable[[float], str]) -> Finding:
     """Return why a job is pending; ``at`` formats a point in time (Unix seconds) for a sentence."""
     category = category_of(facts.job.reason, facts.job.state)
     found = _RULES.get(category, by_hint)(Case(facts, now_s, at))
     ref = facts.job.ref
     # Slurm holds, releases and changes all components of a het job by the id of the first
     job_id = str(ref) if ref.component is None else str(ref.job_id)
-    return replace(found, category=category, action=found.action.replace("JOBID", job_id))
+    return replace(found, id=category, advice=found.advice.replace("JOBID", job_id))
 
 
 def place_text(facts: PendingFacts) -> str:
@@ -61,44 +62,43 @@ def pending_tasks(facts: PendingFacts) -> str:
     return str(facts.job.pending_indices or IndexSet(()))
 
 
-def _scheduling(_case: Case) -> Explanation:
+def _scheduling(_case: Case) -> Finding:
     """Explain a job that the scheduler has not considered yet."""
     problem = "waits: Slurm has not considered it yet"
     advice = "No action is needed. Slurm looks at new jobs within a minute or so."
-    return Explanation(problem, (), advice)
+    return pending(problem, advice)
 
 
-def _priority(case: Case) -> Explanation:
+def _priority(case: Case) -> Finding:
     """Explain a job behind others."""
-    problem = "waits: jobs with a higher priority come first"
-    blocked = _blocked(case)
-    evidence = (*request_sentences(case), *blocked.evidence)
-    return Explanation(problem, evidence, blocked.action or _EARLIER)
+    earlier, reserved = _blocked(case)
+    evidence = (*request_sentences(case), *reserved)
+    return pending("waits: jobs with a higher priority come first", earlier or _EARLIER, evidence)
 
 
-def _resources(case: Case) -> Explanation:
+def _resources(case: Case) -> Finding:
     """Explain resources that are in use, or that no node has."""
     fit, job = case.fit, case.job
-    blocked = _blocked(case)
+    advice, reserved = _blocked(case)
     needed = job.request.nodes if job.request else 1
-    evidence = (*request_sentences(case), *free_sentences(case), *blocked.evidence)
+    evidence = (*request_sentences(case), *free_sentences(case), *reserved)
     if fit and fit.ever + fit.if_usable < needed:
         problem = f"will not start: {case.facts.where} does not have what it asks for"
-        return Explanation(problem, evidence, _CHANGE)
+        return pending(problem, _CHANGE, evidence)
     if fit and fit.ever < needed:
         problem = f"waits: too many nodes of {case.facts.where} are down, drained or not responding"
         down = tuple(unusable_texts(case.facts.nodes or ()))
         advice = "It starts when the nodes are back; `sinfo -R` shows why they are not."
-        return Explanation(problem, (*evidence, *down), advice)
+        return pending(problem, advice, (*evidence, *down))
     problem = "waits: the resources that it asks for are not free"
-    return Explanation(problem, evidence, blocked.action or _EARLIER)
+    return pending(problem, advice or _EARLIER, evidence)
 
 
-def _blocked(case: Case) -> Explanation:
-    """Explain which reservations keep the job from nodes, and with which time limit it could start before."""
+def _blocked(case: Case) -> tuple[str, tuple[str, ...]]:
+    """Return with which time limit the job could start before reservations, and which keep it from nodes."""
     found = case.obstacles()
     if not found:
-        return Explanation("")
+        return "", ()
     evidence = tuple(_obstacle_text(case, each) for each in found[:2])
     action = ""
     if (limit_s := limit_before(found[0], case.now_s)) and found[0].takes_all:
@@ -107,7 +107,7 @@ def _blocked(case: Case) -> Explanation:
         action = (
             f"With a time limit of {duration(limit_s)} or less ({shorter}), it could start before the {kind}."
         )
-    return Explanation("", evidence, action)
+    return action, evidence
 
 
 def _obstacle_text(case: Case, obstacle: Obstacle) -> str:
@@ -127,7 +127,7 @@ def _period(case: Case, reservation: Reservation) -> str:
     return " to ".join(times)
 
 
-def _reservation(case: Case) -> Explanation:
+def _reservation(case: Case) -> Finding:
     """Explain a reservation that is not active yet, or one that keeps the job from its nodes."""
     job = case.job
     own = next((each for each in case.facts.reservations if each.name == job.reservation), None)
@@ -135,31 +135,31 @@ def _reservation(case: Case) -> Explanation:
         starts_later = own.start_s is not None and own.start_s > case.now_s
         problem = f"waits for its reservation {own.name}"
         advice = NO_ACTION if starts_later else "It starts when nodes of the reservation are free."
-        return Explanation(problem, (f"The reservation lasts from {_period(case, own)}.",), advice)
+        return pending(problem, advice, (f"The reservation lasts from {_period(case, own)}.",))
     if reason_name(job.reason) in ("ReservationDeleted", "ReservationInvalid"):
         return by_hint(case)
-    blocked = _blocked(case)
+    advice, evidence = _blocked(case)
     problem = "waits: nodes that it needs are reserved"
     if any(each.reservation.is_maintenance for each in case.obstacles()):
         problem = "waits: a maintenance reservation takes nodes that it needs"
-    advice = blocked.action or "It starts after the reservation; `scontrol show reservation` lists all."
-    return Explanation(problem, blocked.evidence, advice)
+    advice = advice or "It starts after the reservation; `scontrol show reservation` lists all."
+    return pending(problem, advice, evidence)
 
 
-def _nodes(case: Case) -> Explanation:
+def _nodes(case: Case) -> Finding:
     """Explain nodes that are down, drained or reserved."""
-    blocked = _blocked(case)
+    earlier, reserved = _blocked(case)
     down = tuple(unusable_texts(case.facts.nodes or ()))
     wanted = f"It asks for the nodes {case.job.requested_nodes}." if case.job.requested_nodes else ""
-    evidence = tuple(filter(None, (wanted, *down, *blocked.evidence)))
+    evidence = tuple(filter(None, (wanted, *down, *reserved)))
     problem = "waits: nodes that it needs are down, drained or reserved"
-    advice = blocked.action or "It starts when they are back. `sinfo -R` shows why nodes are down or drained."
-    if case.job.requested_nodes and not blocked.action:
+    advice = earlier or "It starts when they are back. `sinfo -R` shows why nodes are down or drained."
+    if case.job.requested_nodes and not earlier:
         advice = (
             "It starts when they are back. To use other nodes, drop this request: "
             "`scontrol update jobid=JOBID reqnodelist=`."
         )
-    return Explanation(problem, evidence, advice)
+    return pending(problem, advice, evidence)
 
 
 _RULES: dict[Category, Rule] = {

@@ -184,13 +184,3 @@ class PendingFacts:
         """The job's partitions, as words: ``partition main``."""
         names = self.job.partitions
         return f"partition{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "its partition"
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Why a job is pending. ``problem`` continues "It ..."; ``evidence`` and ``action`` are sentences."""
-
-    problem: str
-    evidence: tuple[str, ...] = ()
-    action: str = ""
-    category: Category = Category.UNKNOWN  # rules leave it to `explain`

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from jobmon_core.domain.before.pending.capacity import unusable_texts
 from jobmon_core.domain.before.pending.case import NO_ACTION, Case, by_hint, free_sentences, request_sentences
 from jobmon_core.domain.before.pending.categories import pending_words, reason_name
-from jobmon_core.domain.before.pending.model import Dependency, Explanation, Limit, Partition, PendingJob
+from jobmon_core.domain.before.pending.model import Dependency, Limit, Partition, PendingJob
+from jobmon_core.domain.finding import Finding, pending
 from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
 from jobmon_core.domain.slurm.states import JobState
@@ -55,26 +57,24 @@ _RESOURCE_WORDS = {"cpu": "CPU", "node": "node", "billing": "billing unit", "ene
 _MINUTES = ("GrpWall", "MaxWallPJ")
 
 
-def limit(case: Case) -> Explanation:
+def limit(case: Case) -> Finding:
     """Explain a limit of a QOS or an account, with what counts towards it."""
     found = by_hint(case)
+    if found.advice in ("", NO_ACTION):
+        found = replace(found, text=f"waits: {pending_words(case.job.reason)}")
     evidence = tuple(limit_sentences(reason_name(case.job.reason), case.facts.limits))
-    problem = found.problem
-    if found.action in ("", NO_ACTION):
-        problem = f"waits: {pending_words(case.job.reason)}"
-    return Explanation(problem, evidence, found.action)
+    return replace(found, evidence=evidence)
 
 
-def dependency(case: Case) -> Explanation:
+def dependency(case: Case) -> Finding:
     """Explain a dependency by the states of the other jobs."""
-    found = by_hint(case)
     evidence = tuple(_dependency_text(each) for each in case.facts.dependencies)
     if pending_hint(case.job.reason):
-        return Explanation(found.problem, evidence, found.action)
-    pending = next((each.job for each in case.facts.dependencies if each.job_state == JobState.PENDING), "")
-    first = f"`jobmon why {pending}` explains why job {pending} is pending." if pending else NO_ACTION
+        return replace(by_hint(case), evidence=evidence)
+    waiting = next((each.job for each in case.facts.dependencies if each.job_state == JobState.PENDING), "")
+    first = f"`jobmon why {waiting}` explains why job {waiting} is pending." if waiting else NO_ACTION
     change = "To drop the condition: `scontrol update jobid=JOBID dependency=`."
-    return Explanation("waits for another job", evidence, f"{first} {change}")
+    return pending("waits for another job", f"{first} {change}", evidence)
 
 
 _CONDITIONS = {
@@ -97,35 +97,35 @@ def _dependency_text(each: Dependency) -> str:
     return f"It starts once job {each.job}{name} {condition} ({each.kind}){never}{state}."
 
 
-def begin_time(case: Case) -> Explanation:
+def begin_time(case: Case) -> Finding:
     """Explain a begin time in the future."""
     begins_s = case.job.eligible_s or case.job.expected_start_s
     evidence = (f"The earliest start: {case.at(begins_s)}.",) if begins_s else ()
     advice = "To start it as soon as possible: `scontrol update jobid=JOBID starttime=now`."
-    return Explanation("waits for its begin time", evidence, advice)
+    return pending("waits for its begin time", advice, evidence)
 
 
-def licenses(case: Case) -> Explanation:
+def licenses(case: Case) -> Finding:
     """Explain licences that are in use."""
     evidence = [f"It asks for the licences {case.job.licenses}."] if case.job.licenses else []
     evidence += [f"Of {each.name}, {each.free} of {each.total} are free." for each in case.facts.licenses]
     problem = "waits: the licences that it asks for are in use"
-    return Explanation(problem, tuple(evidence), "It starts when other jobs release them.")
+    return pending(problem, "It starts when other jobs release them.", tuple(evidence))
 
 
-def constraints(case: Case) -> Explanation:
+def constraints(case: Case) -> Finding:
     """Explain a request that no node can satisfy."""
-    job, found = case.job, by_hint(case)
+    job = case.job
     known = sorted({feature for node in case.facts.nodes or () for feature in node.features})
     evidence = list(request_sentences(case))
     if job.features:
         evidence.append(f"It asks for nodes with the features {job.features}.")
         listed = ", ".join(known[:12]) or "none"
         evidence.append(f"The features of the nodes in {case.facts.where}: {listed}.")
-    return Explanation(found.problem, (*evidence, *free_sentences(case)), found.action)
+    return replace(by_hint(case), evidence=(*evidence, *free_sentences(case)))
 
 
-def array_limit(case: Case) -> Explanation:
+def array_limit(case: Case) -> Finding:
     """Explain the limit of an array's running tasks."""
     job, facts = case.job, case.facts
     advice = (
@@ -136,16 +136,15 @@ def array_limit(case: Case) -> Explanation:
     if job.at_once:
         most = count(job.at_once, "task")
         evidence = (f"The array may run {most} at a time (%{job.at_once}); now running: {facts.running}.",)
-    return Explanation("waits: enough tasks of its array run already", evidence, advice)
+    return pending("waits: enough tasks of its array run already", advice, evidence)
 
 
-def partition(case: Case) -> Explanation:
+def partition(case: Case) -> Finding:
     """Explain what of a partition, its state or a limit, does not suit the job."""
-    found = by_hint(case)
     evidence = [text for each in case.facts.partitions for text in _misfits(case.job, each)]
     if not evidence and reason_name(case.job.reason) == "PartitionNodeLimit":
         evidence = list(unusable_texts(case.facts.nodes or ()))
-    return Explanation(found.problem, tuple(evidence), found.action)
+    return replace(by_hint(case), evidence=tuple(evidence))
 
 
 def _misfits(job: PendingJob, each: Partition) -> Iterator[str]:
@@ -160,11 +159,11 @@ def _misfits(job: PendingJob, each: Partition) -> Iterator[str]:
         yield f"Partition {each.name} allows {count(min(limits), 'node')}; it asks for {job.request.nodes}."
 
 
-def account(case: Case) -> Explanation:
+def account(case: Case) -> Finding:
     """Explain an account or a QOS that is invalid, or that the partition does not take."""
-    found, job = by_hint(case), case.job
+    job = case.job
     evidence = (f"Its account is {job.account or 'not set'}, its QOS {job.qos or 'not set'}.",)
-    return Explanation(found.problem, evidence, found.action)
+    return replace(by_hint(case), evidence=evidence)
 
 
 def limit_sentences(reason_name: str, limits: Iterable[Limit]) -> Iterator[str]:

@@ -49,7 +49,7 @@ def planned_run(words: Sequence[str]) -> PlannedRun:
         given, operands = read_with_unknown(words)
     except SchedulerRejected as error:
         raise ValueError(str(error)) from error
-    is_wrapped = any(option.name == "wrap" for option in given)
+    is_wrapped = "wrap" in dict(given)
     if not operands and not is_wrapped:
         raise ValueError("no script is given")
     options = list(words[: len(words) - len(operands)])

@@ -169,7 +169,7 @@ def _parsed(record: RunRecord) -> tuple[dict[str, str], list[str]]:
         options, operands = read_with_unknown(record.arguments)
     except SchedulerRejected:
         return {}, list(record.arguments)
-    return {option.name: option.value for option in options if option.name != "wrap"}, operands[1:]
+    return {name: value for name, value in options if name != "wrap"}, operands[1:]
 
 
 def _files(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Difference]:

@@ -9,7 +9,7 @@ import pytest
 from jobmon_core.domain.before.batch_script.parse import parse_script
 from jobmon_core.domain.before.batch_script.request import read_request
 from jobmon_core.domain.before.checks.facts import Facts
-from jobmon_core.domain.before.checks.node_report import NodeReport, node_items
+from jobmon_core.domain.before.checks.node_report import node_items, read_report
 from jobmon_core.domain.before.checks.node_script import NodeScript
 from jobmon_core.domain.finding import Finding, Severity
 
@@ -21,10 +21,8 @@ _PYTHON = {"python": "3.11.7", "executable": "/v/bin/python", "failed": {}}
 
 def _items(*lines: str) -> dict[str, Finding]:
     facts = Facts(read_request(["job.sh"], {}, _TEXT), parse_script(_TEXT))
-    report = NodeReport.parse(
-        "\n".join(["noise", *(f"@@jobmon {line}" for line in ("node n7", *lines, "end"))])
-    )
-    assert report.is_complete
+    report = read_report("\n".join(["noise", *(f"@@jobmon {line}" for line in ("node n7", *lines, "end"))]))
+    assert "end" in report
     return {item.id: item for item in node_items(facts, _SCRIPT, report)}
 
 
@@ -100,4 +98,4 @@ def test_a_pytorch_for_a_newer_cuda_than_the_driver_supports_is_to_be_replaced()
 
 
 def test_output_that_breaks_off_is_not_complete() -> None:
-    assert not NodeReport.parse("@@jobmon node n7\n@@jobmon gpu").is_complete
+    assert "end" not in read_report("@@jobmon node n7\n@@jobmon gpu")

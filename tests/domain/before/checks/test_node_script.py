@@ -9,7 +9,7 @@ from jobmon_core.domain.before.batch_script.programs import programs_of
 from jobmon_core.domain.before.batch_script.python_source import PythonSource
 from jobmon_core.domain.before.batch_script.request import read_request
 from jobmon_core.domain.before.checks.facts import Facts, PythonFact
-from jobmon_core.domain.before.checks.node_report import NodeReport, node_items
+from jobmon_core.domain.before.checks.node_report import node_items, read_report
 from jobmon_core.domain.before.checks.node_script import NodeScript, node_script
 from jobmon_core.domain.finding import Severity
 
@@ -102,7 +102,7 @@ def test_a_line_that_could_run_a_program_or_change_a_file_is_left_out_and_named(
     script = _script("module load cuda", line)
     assert line not in script.text
     assert script.left_out == (3,)
-    items = {item.id: item for item in node_items(_FACTS, script, NodeReport.parse("@@jobmon node n7\n"))}
+    items = {item.id: item for item in node_items(_FACTS, script, read_report("@@jobmon node n7\n"))}
     text = "line 3 is not run on the node; what else the script sets up works on n7"
     assert items["node_environment"].text == text
 
@@ -123,7 +123,7 @@ def test_a_line_that_uses_a_variable_of_a_line_that_is_left_out_is_left_out_too(
 
 def test_a_failure_that_a_line_that_is_left_out_may_explain_is_a_warning() -> None:
     script = _script("source /opt/setup.sh", "source /opt/more.sh", "module load x")
-    report = NodeReport.parse("@@jobmon node n7\n@@jobmon setup 4\n@@jobmon no-python 5\n")
+    report = read_report("@@jobmon node n7\n@@jobmon setup 4\n@@jobmon no-python 5\n")
     items = {item.id: item for item in node_items(_FACTS, script, report)}
     for name in ("node_environment", "node_imports"):
         assert items[name].severity is Severity.WARNING

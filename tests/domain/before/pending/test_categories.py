@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.before.pending.categories import category_of, is_eligible, needs_of, pending_words
+from jobmon_core.domain.before.pending.categories import category_of, is_eligible, pending_words
 from jobmon_core.domain.before.pending.model import Category
 from jobmon_core.domain.slurm.states import JobState
 
@@ -70,7 +70,3 @@ def test_only_jobs_that_could_start_have_a_place_in_the_queue() -> None:
     assert is_eligible(category_of("Priority"))
     assert not is_eligible(category_of("JobHeldUser"))
     assert not is_eligible(category_of("Dependency"))
-
-
-def test_a_held_job_needs_no_further_query() -> None:
-    assert needs_of(Category.HELD) == ()

@@ -11,7 +11,6 @@ from jobmon_core.domain.before.pending.explain import explain, place_text
 from jobmon_core.domain.before.pending.model import (
     Category,
     Dependency,
-    Explanation,
     License,
     Limit,
     Node,
@@ -22,6 +21,7 @@ from jobmon_core.domain.before.pending.model import (
     QueuePlace,
     Reservation,
 )
+from jobmon_core.domain.finding import Finding
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.states import JobState
 
@@ -43,7 +43,7 @@ def explained(
     reason: str,
     job: dict[str, Any] | None = None,
     **facts: Any,  # noqa: ANN401 - fields of PendingFacts
-) -> Explanation:
+) -> Finding:
     """Explain a job with a reason; times are hours from now."""
     pending = replace(JOB, reason=reason, **(job or {}))
     return explain(PendingFacts(pending, **facts), NOW_S, lambda at_s: f"{(at_s - NOW_S) / HOUR_S:g}h")
@@ -60,7 +60,7 @@ def nodes(*used_gpus: int, features: tuple[str, ...] = ()) -> tuple[Node, ...]:
 class TestResources:
     def test_what_others_use_is_counted(self) -> None:
         found = explained("Resources", nodes=nodes(6, 8))
-        assert found.problem == "waits: the resources that it asks for are not free"
+        assert found.text == "waits: the resources that it asks for are not free"
         assert found.evidence == (
             "It asks for 1 node with 4 GPUs, 8 CPUs and 64.0 GiB of memory.",
             (
@@ -71,18 +71,18 @@ class TestResources:
 
     def test_what_no_node_has_never_comes(self) -> None:
         found = explained("Resources", {"request": PendingRequest(gpus=16)}, nodes=nodes(0, 0))
-        assert found.problem == "will not start: partition gpu does not have what it asks for"
+        assert found.text == "will not start: partition gpu does not have what it asks for"
         assert "none have that at all" in found.evidence[1]
-        assert "scancel 12" in found.action
+        assert "scancel 12" in found.advice
 
     def test_gpus_of_another_type_do_not_count(self) -> None:
         wanted = {"request": PendingRequest(gpus=1, gpu_type="h100")}
-        assert explained("Resources", wanted, nodes=nodes(0)).problem.startswith("will not start")
+        assert explained("Resources", wanted, nodes=nodes(0)).text.startswith("will not start")
 
     def test_nodes_that_are_drained_are_named_if_the_job_needs_them(self) -> None:
         drained = replace(NODE, name="n2", state="IDLE+DRAIN", why="bad disk")
         found = explained("Resources", {"request": PendingRequest(nodes=2)}, nodes=(NODE, drained))
-        assert found.problem == "waits: too many nodes of partition gpu are down, drained or not responding"
+        assert found.text == "waits: too many nodes of partition gpu are down, drained or not responding"
         assert found.evidence[-1] == "n2 is drained: bad disk."
 
     @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ class TestReservations:
         found = explained(
             self.REASON, {"limit_s": 72 * HOUR_S}, nodes=nodes(0, 0), reservations=(MAINTENANCE,)
         )
-        assert (found.category, found.problem) == (
+        assert (found.id, found.text) == (
             Category.RESERVATION,
             "waits: a maintenance reservation takes nodes that it needs",
         )
@@ -137,7 +137,7 @@ class TestReservations:
                 "and its time limit is 3d."
             ),
         )
-        assert found.action == (
+        assert found.advice == (
             "With a time limit of 2d 13h or less (`scontrol update jobid=12 timelimit=2-13:00:00`), it could "
             "start before the maintenance reservation."
         )
@@ -151,7 +151,7 @@ class TestReservations:
         for start_s in (NOW_S - 10, NOW_S + 300):
             active = replace(MAINTENANCE, start_s=start_s)
             found = explained(self.REASON, nodes=nodes(0), reservations=(active,))
-            assert "timelimit" not in found.action
+            assert "timelimit" not in found.advice
 
     def test_a_reservation_of_other_nodes_or_of_the_past_says_nothing(self) -> None:
         for other in (replace(MAINTENANCE, nodes="m[1-9]"), replace(MAINTENANCE, start_s=1, end_s=2)):
@@ -163,11 +163,11 @@ class TestReservations:
         assert found.evidence[-1].startswith(
             "Maintenance reservation weekly takes n1 (62h to 70h), and it has no time"
         )
-        assert "weekly" not in found.action
+        assert "weekly" not in found.advice
 
     def test_its_own_reservation_has_a_time(self) -> None:
         found = explained("Reservation", {"reservation": "weekly"}, reservations=(MAINTENANCE,))
-        assert found.problem == "waits for its reservation weekly"
+        assert found.text == "waits for its reservation weekly"
         assert found.evidence == ("The reservation lasts from 62h to 70h.",)
 
 
@@ -179,23 +179,23 @@ class TestConditions:
             "It starts once job 7 (prepare) has ended successfully (afterok); that job is PENDING.",
             "It starts after all earlier jobs of the same name and user (singleton).",
         )
-        assert found.action.startswith(
+        assert found.advice.startswith(
             "`jobmon why 7` explains why job 7 is pending. To drop the condition: "
         )
         active = (Dependency("afterok", "7", job_state="RUNNING"),)
         running = explained("Dependency", dependencies=active)
-        assert running.action.startswith("No action is needed")
+        assert running.advice.startswith("No action is needed")
 
     def test_a_dependency_that_cannot_be_met_says_what_became_of_the_other_job(self) -> None:
         other = Dependency("afterok", "7", is_failed=True, job_name="prepare", job_state="FAILED")
         found = explained("DependencyNeverSatisfied", dependencies=(other,))
         assert found.evidence[0].endswith("(afterok), which can no longer happen; that job is FAILED.")
-        assert found.problem == "will never start: its dependency can no longer be met"
+        assert found.text == "will never start: its dependency can no longer be met"
 
     def test_a_begin_time_is_shown_with_the_way_to_lift_it(self) -> None:
         found = explained("BeginTime", {"eligible_s": NOW_S + HOUR_S})
         assert found.evidence == ("The earliest start: 1h.",)
-        assert "`scontrol update jobid=12 starttime=now`" in found.action
+        assert "`scontrol update jobid=12 starttime=now`" in found.advice
 
     def test_licences_are_counted(self) -> None:
         found = explained("Licenses", {"licenses": "matlab:2"}, licenses=(License("matlab", 10, 1),))
@@ -205,7 +205,7 @@ class TestConditions:
         tasks = {"pending_indices": IndexSet.parse("2-9"), "at_once": 2}
         found = explained("JobArrayTaskLimit", tasks, running=2)
         assert found.evidence == ("The array may run 2 tasks at a time (%2); now running: 2.",)
-        assert "`scontrol update jobid=12 arraytaskthrottle=...`" in found.action
+        assert "`scontrol update jobid=12 arraytaskthrottle=...`" in found.advice
 
     def test_features_that_no_node_has_are_beside_those_that_exist(self) -> None:
         facts = nodes(0, features=("a100", "nvlink"))
@@ -219,7 +219,7 @@ class TestConditions:
 class TestHetJobs:
     def test_the_first_component_stands_for_all_in_commands(self) -> None:
         found = explained("JobHeldUser", {"ref": JobRef(12, component=1)})
-        assert found.action == "Release it with `scontrol release 12`."
+        assert found.advice == "Release it with `scontrol release 12`."
 
 
 class TestPartitions:
@@ -242,7 +242,7 @@ class TestPartitions:
     def test_what_a_partition_refuses_is_named(self, reason: str, partition: Partition, text: str) -> None:
         job = {"limit_s": 2 * HOUR_S, "request": PendingRequest(nodes=4)}
         found = explained(reason, job, partitions=(partition,))
-        assert (found.category, found.evidence) == (Category.PARTITION, (text,))
+        assert (found.id, found.evidence) == (Category.PARTITION, (text,))
 
 
 class TestLimits:
@@ -295,7 +295,7 @@ class TestLimits:
         assert explained(reason, limits=(*others, limit)).evidence == (text,)
 
     def test_without_any_limit_the_problem_remains(self) -> None:
-        assert explained("QOSGrpNodeLimit").problem == "waits: all jobs of its QOS together reached a limit"
+        assert explained("QOSGrpNodeLimit").text == "waits: all jobs of its QOS together reached a limit"
 
 
 class TestPlace:
@@ -315,5 +315,5 @@ class TestPlace:
 @pytest.mark.parametrize("reason", ["", "None", "SomethingNew", "JobHeldUser", "Prolog", "InvalidAccount"])
 def test_every_reason_is_explained_without_further_facts(reason: str) -> None:
     found = explained(reason)
-    assert found.problem
-    assert "JOBID" not in found.action
+    assert found.text
+    assert "JOBID" not in found.advice

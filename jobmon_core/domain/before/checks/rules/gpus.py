@@ -195,7 +195,7 @@ def gpu_ids(facts: Facts) -> Finding:
 
 def _chosen(facts: Facts) -> Iterator[tuple[str, str, bool]]:
     for command in facts.script.commands:
-        pairs = [(each.name, each.value.value(facts.values)) for each in command.assignments]
+        pairs = [(name, value.value(facts.values)) for name, value in command.assignments]
         pairs += [(_VISIBLE, value) for value in _exported(command.texts(facts.values))]
         for variable, value in pairs:
             if variable == _VISIBLE and value and value.replace(",", "").isdigit():

@@ -192,11 +192,11 @@ def environments(facts: Facts) -> Finding:
         return unknown("the script activates no environment")
     for each in facts.environments:
         if each.problem:
-            return failed(f"line {each.activation.line}: {each.problem}", "Check its name and path.")
+            return failed(f"line {each.line}: {each.problem}", "Check its name and path.")
     known = [each for each in facts.environments if each.is_known and each.python]
     if known:
-        return passed(f"{known[-1].activation.subject} exists")
-    line = facts.environments[-1].activation.line
+        return passed(f"{known[-1].subject} exists")
+    line = facts.environments[-1].line
     return unknown(f"line {line}: only a compute node shows what it loads; --on-node checks that")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from jobmon_core.domain.before.batch_script.model import Command
 from jobmon_core.domain.before.batch_script.programs import Program
-from jobmon_core.domain.before.batch_script.variables import exported, set_names, uses_of
+from jobmon_core.domain.before.batch_script.variables import exported, set_names, unguarded_uses
 from jobmon_core.domain.before.checks.facts import Facts, PythonFact
 from jobmon_core.domain.finding import Finding, Severity, failed, passed, unknown, warned
 
@@ -169,7 +169,7 @@ def buffering(facts: Facts) -> Finding:
 
 
 def _prints_late(fact: PythonFact) -> bool:
-    if any(each.name == _FLUSHED for each in fact.program.command.assignments):
+    if any(name == _FLUSHED for name, _ in fact.program.command.assignments):
         return False
     return fact.source is not None and fact.source.prints and not fact.source.flushes
 
@@ -199,14 +199,14 @@ def _unset(facts: Facts) -> Iterator[tuple[str, str]]:
     known = {*set_names(facts.script), *facts.environment, *(facts.sourced_names or ()), *_BY_SHELL}
     arguments = _lacking_arguments(facts)
     is_strict = _sets(facts, "u")
-    for use in uses_of(facts.script):
-        if use.is_guarded or use.name in known or _BY_SITE.fullmatch(use.name):
+    for name, line in unguarded_uses(facts.script):
+        if name in known or _BY_SITE.fullmatch(name):
             continue
-        if facts.restart and use.name.startswith(_BY_JOBMON) and not is_strict:
+        if facts.restart and name.startswith(_BY_JOBMON) and not is_strict:
             continue  # empty in the first attempt
-        is_argument = bool(_POSITIONAL.fullmatch(use.name)) and int(use.name) in arguments
-        if is_argument or use.name[0].isalpha() or use.name[0] == "_":
-            yield use.name, f"line {use.line}"
+        is_argument = bool(_POSITIONAL.fullmatch(name)) and int(name) in arguments
+        if is_argument or name[0].isalpha() or name[0] == "_":
+            yield name, f"line {line}"
     yield from _unset_for_python(facts, known)
 
 
