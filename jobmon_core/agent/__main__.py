@@ -1,8 +1,8 @@
 """Run an agent: ``python -P -m jobmon_core.agent OPTION...``, see `agent_command`.
 
 Options, each ``--NAME=VALUE``: ``folder`` (of the task's telemetry, required), ``job`` (the raw id of a Slurm
-job) or ``pid`` (a process; may be repeated), ``node`` (name of the folder to write to), ``interval`` (seconds
-between reports), ``lifetime`` (seconds), ``disk`` (a folder; may be repeated), ``log`` (a file; repeatable).
+job) or ``pid``, ``node`` (name of the folder to write to), ``interval`` and ``lifetime`` (seconds), ``disk``
+(a folder), ``log`` (a file); ``pid``, ``disk`` and ``log`` may be repeated.
 
 The agent ends with exit code 0
 
@@ -13,8 +13,7 @@ The agent ends with exit code 0
 - when its folder is removed, or a newer agent reports to it,
 - when the slurmstepd or sshd that started it ends.
 
-It writes nothing to stdout. Wrong options give one line on stderr and exit code 64. If the folder for its
-reports cannot be created, it prints one line on stderr and ends with exit code 73.
+Wrong options give one line on stderr and exit code 64, a folder that cannot be created 73.
 """
 
 from __future__ import annotations

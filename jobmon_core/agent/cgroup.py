@@ -1,4 +1,4 @@
-"""Reads the cgroups of a task, version 1 and 2, found through the processes of the task."""
+"""Reads the cgroups of a task, version 1 and 2."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 _UNLIMITED_BYTES = 2**60  # version 1 shows about 2**63 for "no limit"
-# in version 1, names that begin with total_ are sums over descendants
+# in version 1, total_ are sums over descendants
 _RECLAIMABLE = {b"active_file", b"inactive_file"}
 _MAX_FOLDERS = 200
-# in the path of the cgroup of a Slurm job, which 26.05 names by the SLUID of the job
+# of a Slurm job, which 26.05 names by the SLUID of the job
 _JOB = re.compile(r"/job_|slurmstepd\.scope/s[0-9A-Z]{13}(?:/|$)", re.ASCII)
-_SLURM = re.compile(r"/job_|/slurm")  # in the path of a cgroup of Slurm's: of a job, a user or a daemon
+_SLURM = re.compile(r"/job_|/slurm")  # of a job, a user or a daemon of Slurm
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Cgroup:
     is_v2: bool
 
 
-# by controller: the topmost cgroup that is mounted, and its path; a container sees its own part only
+# by controller: the topmost mounted cgroup, and its path; a container sees its own part only
 Mounted = dict[str, tuple[Cgroup, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class CpuQuota:
-    """The CPU quota of a cgroup, and how often it held the processes back."""
+    """The CPU quota of a cgroup, and how often it held processes back."""
 
     cores: float
     periods: int = 0
@@ -67,12 +67,12 @@ def memory_cgroup(pids: Iterable[int], mounted: Mounted, proc: str = PROC) -> Cg
 
 
 def cpu_cgroup(pids: Iterable[int], mounted: Mounted, proc: str = PROC) -> Cgroup | None:
-    """Return the cgroup whose CPU quota counts for these processes; None if no quota is known."""
+    """Return the cgroup whose CPU quota counts for these processes."""
     return next((group for group in _chain("cpu", pids, mounted, proc) if cpu_quota(group)), None)
 
 
 def memory(group: Cgroup) -> Memory | None:
-    """Return the memory in use in a cgroup, without the reclaimable file cache."""
+    """Return the memory in use, without the reclaimable file cache."""
     folder = group.folder
     usage = _number(f"{folder}/{'memory.current' if group.is_v2 else 'memory.usage_in_bytes'}")
     if usage is None:
@@ -91,11 +91,11 @@ def memory(group: Cgroup) -> Memory | None:
 
 
 def is_shared(group: Cgroup, own: Collection[int]) -> bool:
-    """Return whether a cgroup, e.g. that of a container or a user, has processes that are not of the task.
+    """Whether a cgroup, e.g. that of a container or a user, has processes that are not of the task.
 
     One with more than 200 folders counts as shared, that of a Slurm job never.
     """
-    # what else is in the cgroup of a job belongs to the job: its steps, and the daemons that run them
+    # the steps of a job and the daemons that run them belong to it
     if _JOB.search(group.folder):
         return False
     for number, (path, _, _) in enumerate(os.walk(group.folder)):
@@ -108,9 +108,9 @@ def is_shared(group: Cgroup, own: Collection[int]) -> bool:
 
 
 def share_of(memory: Memory, resident: int) -> Memory:
-    """Return the memory of a task, ``resident`` bytes, in a cgroup whose limit it shares with others.
+    """Return the memory of a task, ``resident`` bytes, in a cgroup that it shares with others.
 
-    Its limit is what the others leave. OOM kills are left out, since the killed processes may be theirs.
+    Its limit is what the others leave. OOM kills are left out: the killed processes may be theirs.
     """
     used = min(resident, memory.used)
     limit = None if memory.limit is None else used + max(0, memory.limit - memory.used)
@@ -118,7 +118,7 @@ def share_of(memory: Memory, resident: int) -> Memory:
 
 
 def cpu_quota(group: Cgroup) -> CpuQuota | None:
-    """Return the CPU quota of a cgroup; None if it has none."""
+    """Return None without a quota."""
     try:
         if group.is_v2:
             quota, period = read_file(f"{group.folder}/cpu.max").split()

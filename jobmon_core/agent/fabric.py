@@ -26,12 +26,12 @@ _EFA_OPERATIONS = (
     *("hw_counters/rdma_read_bytes", "hw_counters/rdma_read_resp_bytes"),
     *("hw_counters/rdma_write_bytes", "hw_counters/rdma_write_recv_bytes"),
 )
-_INFINIBAND_TYPE = b"32"  # ARPHRD_INFINIBAND of an interface with IP over InfiniBand
+_INFINIBAND_TYPE = b"32"  # ARPHRD_INFINIBAND: IP over InfiniBand
 
 
 class _Counters(NamedTuple):
     at_s: float
-    ports: dict[FabricPort, int | None]  # the bytes so far
+    ports: dict[FabricPort, int | None]  # bytes so far
     received: int
     sent: int
     over_fabric: int
@@ -49,7 +49,7 @@ class FabricMeter:
         self._read_s: float | None = None
 
     def read(self, at_s: float) -> Fabric | None:
-        """Return the latest figures; None if not known. ``at_s`` is the time by a clock that only grows."""
+        """Return the latest figures; ``at_s`` is the time by a clock that only grows."""
         if self._read_s is None or at_s - self._read_s >= INTERVAL_S:
             self._read_s = at_s
             if not self._call.run(lambda: self._measure(at_s), _TIMEOUT_S):

@@ -1,4 +1,4 @@
-"""Measures the GPUs that the agent can see, through NVIDIA's management library (NVML).
+"""Measures GPUs through NVIDIA's management library (NVML).
 
 A figure that the driver refuses is None. pynvml is imported only where there is a driver.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _WATTS_PER_UNIT = 0.001  # NVML counts milliwatts
-# the bits of reasons that slow a GPU down, see nvml.h; others, e.g. that it is idle, are no trouble
+# bits of reasons that slow a GPU down, see nvml.h; others, e.g. that it is idle, are no trouble
 _THROTTLE_REASONS = {
     0x04: "power cap",
     0x08: "hardware slowdown",
@@ -32,7 +32,7 @@ _NVLINK_FIELDS = (
 )
 
 
-# a GPU over a span of time, and the processes on it, if they can be seen; those of other tasks are among them
+# a GPU over a span of time, and the processes of all tasks on it, if they can be seen
 Reading = tuple[Gpu, tuple[int, ...] | None]
 
 
@@ -100,7 +100,7 @@ class _Device:
     def _read(self) -> None:
         nvml = self._nvml.constants
         memory = self._ask("", "nvmlDeviceGetMemoryInfo", nvml.nvmlMemory_v2)
-        if memory is None:  # an older driver, which counts what it reserves for itself as used
+        if memory is None:  # an older driver counts what it reserves for itself as used
             memory = self._ask("memory", "nvmlDeviceGetMemoryInfo")
         self._gpu = dataclasses.replace(
             self._gpu,
@@ -136,7 +136,7 @@ class _Device:
         )
 
     def _sampled(self) -> list[float]:
-        """Return the utilisation that the driver measured since the last call, in %; empty if it does not."""
+        """Return the utilisation that the driver measured since the last call, in %, if it does."""
         after_us, kind = self._sampled_until_us, self._nvml.constants.NVML_GPU_UTILIZATION_SAMPLES
         try:
             found = self._ask("", "nvmlDeviceGetSamples", kind, after_us)
@@ -144,7 +144,7 @@ class _Device:
             return []
         samples = [sample for sample in found[1] if sample.timeStamp > after_us] if found else []
         self._sampled_until_us = max((sample.timeStamp for sample in samples), default=after_us)
-        # the driver's first answer has samples from before the agent started
+        # the first answer has samples from before the agent started
         if after_us:
             return [float(sample.sampleValue.uiVal) for sample in samples]
         return []
@@ -184,7 +184,7 @@ class _Activity:
 
     @classmethod
     def of(cls, nvml: Nvml, handle: Any) -> _Activity | None:
-        """Return the activity of a GPU; None if the GPU or the driver does not measure it."""
+        """Return None if the GPU or the driver does not measure its activity."""
         support = nvml.ask("SM activity", "nvmlGpmQueryDeviceSupport", handle)
         if support is not None and not support.isSupportedDevice:
             nvml.unavailable.setdefault("SM activity", "the GPU is older than Hopper")
@@ -193,7 +193,7 @@ class _Activity:
         return None
 
     def added_to(self, gpu: Gpu) -> Gpu:
-        """Return ``gpu`` with the activity since the last call."""
+        """Add the activity since the last call."""
         before, now = self._samples
         if before is None or now is None:
             return gpu
@@ -236,10 +236,10 @@ class Nvml:
             ctypes.CDLL(_LIBRARY)
         except OSError as error:
             raise OSError("no NVIDIA driver") from error
-        import pynvml  # only here: it takes 4 MB, and most nodes have no GPU
+        import pynvml  # it takes 4 MB, and most nodes have no GPU
 
         self.constants: Any = pynvml
-        self.unavailable: dict[str, str] = {}  # why the driver refuses a kind of figure
+        self.unavailable: dict[str, str] = {}  # by the kind of figure
         try:
             pynvml.nvmlInit()
             count = pynvml.nvmlDeviceGetCount()
@@ -249,12 +249,12 @@ class Nvml:
         self._events = self._subscribed()
 
     def look(self) -> None:
-        """Note the utilisation and the power of each GPU at this moment."""
+        """Note the utilisation and the power at this moment."""
         for device in self._devices:
             device.look()
 
     def read(self) -> tuple[Reading, ...]:
-        """Return the GPUs as they are now, with the means of utilisation and power since the last call."""
+        """Return the GPUs as they are now, with means since the last call."""
         for handle, xid in self._new_xids():
             if device := self._device_of(handle):
                 device.xids = tuple(dict.fromkeys((*device.xids, xid)))
@@ -280,7 +280,7 @@ class Nvml:
             return None
 
     def _subscribed(self) -> Any:
-        """Return a set of events that gets the errors which the driver reports; None if it refuses."""
+        """Return a set of events that gets the errors which the driver reports."""
         events = self.ask("XIDs", "nvmlEventSetCreate")
         handles = [device.handle for device in self._devices if device.handle is not None]
         for handle in handles if events is not None else ():
@@ -295,7 +295,7 @@ class Nvml:
         return events
 
     def _new_xids(self) -> list[tuple[Any, int]]:
-        """Return the errors reported since the last call, each as the handle of a GPU and an XID."""
+        """Return the errors reported since the last call: handles of GPUs, and XIDs."""
         found: list[tuple[Any, int]] = []
         while self._events is not None and len(found) < _MAX_EVENTS:
             try:
@@ -307,5 +307,5 @@ class Nvml:
 
 
 def address(handle: Any) -> int:
-    """Return the address that a handle of a GPU holds."""
+    """Return the address that a handle holds."""
     return ctypes.cast(handle, ctypes.c_void_p).value or 0

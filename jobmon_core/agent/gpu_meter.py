@@ -1,4 +1,4 @@
-"""Measures the GPUs of a task, without being held up by a driver that does not answer."""
+"""Measures the GPUs of a task; a driver that does not answer holds up nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class GpuMeter:
         self._once_used: set[int] = set()
 
     def look(self) -> None:
-        """Note the use of the GPUs at this moment, for the next `read`."""
+        """Note the use of the GPUs at this moment."""
         if not self._is_absent:
             self._background.run(self._look, _LOOK_TIMEOUT_S)
 
@@ -80,7 +80,7 @@ _UUID_PREFIX = "GPU-"
 
 
 def named_gpus(environment: Mapping[str, str], uuids: Sequence[str]) -> tuple[int, ...] | None:
-    """Return the indices that CUDA_VISIBLE_DEVICES names; None if it is not set or cannot be understood."""
+    """Return what CUDA_VISIBLE_DEVICES names; None if it is not set or cannot be understood."""
     value = environment.get("CUDA_VISIBLE_DEVICES")
     if value is None:
         return None
@@ -91,7 +91,7 @@ def named_gpus(environment: Mapping[str, str], uuids: Sequence[str]) -> tuple[in
         elif word.startswith(_UUID_PREFIX):
             found += [index for index, uuid in enumerate(uuids) if uuid.startswith(word)]
         elif word.startswith("MIG"):
-            return None  # a part of a GPU; the name does not say of which GPU
+            return None  # a part of an unknown GPU
         else:
             break  # CUDA ignores what follows a wrong name
     return tuple(index for index in dict.fromkeys(found) if index < len(uuids))
@@ -100,10 +100,9 @@ def named_gpus(environment: Mapping[str, str], uuids: Sequence[str]) -> tuple[in
 def task_gpus(
     environments: Iterable[Mapping[str, str]], uuids: Sequence[str], used: Iterable[int]
 ) -> tuple[int, ...]:
-    """Return the indices of the GPUs of a task, of those that the agent can see.
+    """Return the GPUs of a task: those that its processes are allowed to use, and those ``used``.
 
-    They are those that its processes are allowed to use and those that they do use (``used``). If neither
-    is known in a container, whose processes the driver knows by other PIDs, they are all visible ones.
+    If neither is known in a container, whose processes the driver knows by other PIDs, they are all visible.
     """
     environments = tuple(environments)
     named = [named_gpus(environment, uuids) for environment in environments]

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 _LOOK_S = 1.0
 _LOG_TIMEOUT_S = 0.2
-_NEVER_SEEN_S = 60.0  # how long an agent that is not a step of the job waits for a first process
-_BETWEEN_STEPS_S = 600.0  # how long one that is a step waits for the next process, of another step
-_SUPERVISORS = ("slurmstepd", "sshd")  # an agent that one of these started ends when its parent ends
+_NEVER_SEEN_S = 60.0  # an agent that is not a step of the job waits so long for a first process
+_BETWEEN_STEPS_S = 600.0  # one that is a step waits so long for the next process, of another step
+_SUPERVISORS = ("slurmstepd", "sshd")  # an agent that one of these started ends with it
 
 
 class AgentClock(Clock):
-    """The clock of an agent, whose waits end at every signal that asks it to end."""
+    """Waits end at every signal that asks an agent to end."""
 
     WAKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
 
@@ -138,7 +138,7 @@ _TIMEOUT_S = 60.0
 
 
 class StallStacks:
-    """Answers each request once, by a process of its own that runs beside the agent's loop."""
+    """Answers each request once, by a process beside the agent's loop."""
 
     def __init__(self, options: AgentOptions, node: str) -> None:
         """Answer no request yet."""
@@ -175,18 +175,18 @@ class StallStacks:
         Runner().capture((sys.executable, *arguments), _TIMEOUT_S)
 
 
-_MAX_BYTES = 2**20  # read of one log per look
+_MAX_BYTES = 2**20  # of one log per look
 
 
 @dataclass(slots=True)
 class Logs:
-    """The logs of a task; each is opened only for the moment in which it is read."""
+    """The logs of a task; each is opened only while it is read. May block on a dead file server."""
 
     paths: tuple[str, ...]
     _offsets: dict[str, int] = field(default_factory=dict)
 
     def skip_old(self) -> None:
-        """Skip what the logs contain now. May block, e.g. on a file server that does not respond."""
+        """Skip what the logs contain now."""
         for path in self.paths:
             try:
                 self._offsets[path] = Path(path).stat().st_size
@@ -194,17 +194,14 @@ class Logs:
                 self._offsets[path] = 0
 
     def look(self) -> bool:
-        """Return whether something suspicious was appended since the last look. May block, like `skip_old`.
-
-        Of a log that grew by more than a mebibyte, the last mebibyte is read.
-        """
+        """Whether something suspicious was appended since the last look, to the last mebibyte of a log."""
         found = [self._is_suspicious(path) for path in self.paths]
         return any(found)
 
     def _is_suspicious(self, path: str) -> bool:
         offset = self._offsets.get(path, 0)
         try:
-            # O_NONBLOCK: a pipe in place of the log would make open() wait
+            # a pipe in place of the log would make open() wait
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         except OSError:
             return False
@@ -224,7 +221,7 @@ class Logs:
             os.close(descriptor)
 
 
-# of suspicious words; bytes, because a log need not be valid text; lower case
+# bytes, because a log need not be valid text; lower case
 _WORDS = (
     *(b"error", b"traceback", b"exception", b"fatal", b"out of memory", b"oom-kill", b"oom_kill", b"killed"),
     *(b"abort", b"segmentation fault", b"core dumped", b"no space left", b"disk quota", b"timed out"),
@@ -234,6 +231,6 @@ OVERLAP_BYTES = max(len(word) for word in _WORDS) - 1
 
 
 def is_suspicious(text: bytes, old_bytes: int = 0) -> bool:
-    """Return whether ``text`` contains a word that is common in failures and ends after ``old_bytes``."""
+    """Whether ``text`` contains a word that is common in failures and ends after ``old_bytes``."""
     lower = text.lower()
     return any(lower.find(word, max(0, old_bytes - len(word) + 1)) >= 0 for word in _WORDS)

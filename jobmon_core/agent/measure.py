@@ -1,4 +1,4 @@
-"""Measures a task on this node by what /proc, the cgroups, the GPU driver and the file systems show."""
+"""Measures a task by what /proc, the cgroups, the GPU driver and the file systems show."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.node.telemetry.model import Fabric
     from jobmon_core.domain.node.telemetry.processes import MeasuredTask, Process, Usage
 
-_SLOW_S = 30.0  # between two looks at what changes slowly: disks, and which cgroups the task is in
+_SLOW_S = 30.0  # between two looks at disks, and at which cgroups the task is in
 _DISK_TIMEOUT_S = 0.1
 _MANY_THREADS, _BUSY_PERCENT = 4, 20.0  # for each core: below either, threads hardly compete for it
 _NO_REPORT = AgentReport()
@@ -69,7 +69,7 @@ class TaskMeter:
 
     @property
     def ranks(self) -> tuple[RankGroup, ...]:
-        """Which workers of each launch run here, as of the latest reading."""
+        """Which workers of each launch run here."""
         return self._workers.ranks
 
     @property
@@ -79,11 +79,11 @@ class TaskMeter:
 
     @property
     def fabric(self) -> Fabric | None:
-        """What the counters of the node's fast fabric showed last; None if they cannot be read."""
+        """What the counters of the node's fast fabric showed last."""
         return self._fabric.read(time.monotonic())
 
     def look(self) -> None:
-        """Note the use of GPUs and workers at this moment, for the next `read`."""
+        """Note the use of GPUs and workers at this moment."""
         self.gpus.look()
         self._workers.look()
 
@@ -127,11 +127,11 @@ class _Resources:
         self._found_s: float | None = None
         self._quota: cgroup.CpuQuota | None = None
         self._is_shared = False
-        self._earlier: AgentReport | None = earlier  # None once its count of OOM kills has been used
+        self._earlier: AgentReport | None = earlier  # None once its OOM kills are counted
         self._oom_kills = self._agent_kills = 0
 
     def memory(self, processes: Mapping[int, Process], at_s: float) -> Memory | None:
-        """Return the memory of the cgroup of these processes, else their own; None if there are none."""
+        """Return the memory of the cgroup of these processes, else their own."""
         if not processes:
             self._found_s = None
             return None
@@ -160,7 +160,7 @@ class _Resources:
         return dataclasses.replace(found, oom_kills=own_kills, agent_kills=self._agent_kills)
 
     def cpu(self, processes: Mapping[int, Process], used_percent: float | None) -> Cpu:
-        """Return the cores that these processes may use, and how far they use them."""
+        """Return the cores that these processes may use, and how far they do."""
         allowed: set[int] = set()
         for pid in processes:
             try:

@@ -1,7 +1,7 @@
 """Reads the process table, the counters of the node and the space on file systems, with system calls only.
 
-It does so every few seconds beside a job. Without pathlib: a Path interns the names in it. Each time a name
-is interned again, it takes a new place in Python's table of interned strings, which grows by hundreds of KB.
+Without pathlib: a Path interns the names in it. Each time a name is interned again, it takes a new place in
+Python's table of interned strings, which grows by hundreds of KB beside a job.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _MAX_THREADS = 256
 _MAX_TEXT = 2**20  # an environment can be larger than any other of these files
-# positions of the fields of /proc/PID/stat after the command name, see proc(5)
+# fields of /proc/PID/stat after the command name, see proc(5)
 _STATE, _PARENT, _USER_TIME, _THREADS, _START_TIME, _RESIDENT, _EXIT_STATUS = 0, 1, 11, 17, 19, 21, 49
 
 
@@ -43,7 +43,7 @@ def read_file(path: str, at_most: int = _MAX_TEXT) -> bytes:
 
 
 def pids_of_user(uid: int) -> list[int]:
-    """Return the PIDs of all processes of a user."""
+    """Return the PIDs of a user."""
     pids = []
     with os.scandir(PROC) as entries:
         for entry in entries:
@@ -60,7 +60,7 @@ def read_stat(pid: int) -> Process | None:
         text = read_file(f"{PROC}/{pid}/stat", 4096)
     except OSError:
         return None
-    start, end = text.find(b"("), text.rfind(b")")  # the command name may contain anything
+    start, end = text.find(b"("), text.rfind(b")")  # the name may contain anything
     fields = text[end + 2 :].split()
     own, own_system, children, children_system = (int(ticks) for ticks in fields[_USER_TIME : _USER_TIME + 4])
     return Process(
@@ -101,7 +101,7 @@ def read_io(pid: int) -> tuple[int | None, int | None]:
 
 
 def read_argv(pid: int) -> tuple[str, ...]:
-    """Return the command line of a process; empty if it cannot be read."""
+    """Return an empty command line if it cannot be read."""
     try:
         text = read_file(f"{PROC}/{pid}/cmdline", 8192)
     except OSError:
@@ -120,12 +120,12 @@ def read_environment(pid: int, names: frozenset[bytes]) -> dict[str, str] | None
 
 
 def uptime_ticks() -> int:
-    """Return the time since boot in clock ticks."""
+    """Return the time since boot."""
     return ticks(float(read_file(f"{PROC}/uptime", 100).split()[0]))
 
 
 def boot_s(now_s: float) -> float:
-    """Return when this host was started (Unix seconds), by the clock that counts the start of processes."""
+    """Return when this host was started, by the clock that counts the start of processes."""
     return now_s - float(read_file(f"{PROC}/uptime", 100).split()[0])
 
 
@@ -141,7 +141,7 @@ _RECEIVED, _SENT = 0, 8
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Counters of the node that only grow."""
+    """Of the node; they only grow."""
 
     cpu: tuple[int, ...] = ()
     received: int = 0
@@ -149,7 +149,7 @@ class Counters:
 
 
 def read_counters(proc: str = PROC, sys: str = SYS) -> Counters:
-    """Return the counters of the node; empty ones if any of them cannot be read."""
+    """Return empty ones if any of them cannot be read."""
     try:
         cpu = tuple(int(word) for word in read_file(f"{proc}/stat").split(b"\n", 1)[0].split()[1:])
         cards = bytes_of_cards(proc, sys).values()
@@ -159,7 +159,7 @@ def read_counters(proc: str = PROC, sys: str = SYS) -> Counters:
 
 
 def node(name: str, before: Counters, now: Counters, span_s: float) -> Node:
-    """Return the figures of the node over a span, from its counters before and after."""
+    """Return the figures of the node over a span."""
     spent = [after - earlier for earlier, after in zip(before.cpu, now.cpu, strict=False)]
     total = sum(spent[:_GUEST])
     idle = sum(spent[_IDLE : _IO_WAIT + 1])
@@ -188,7 +188,7 @@ def read_disk(path: str) -> Disk | None:
 
 
 def read_folder(path: str) -> Folder:
-    """Return whether a folder exists and can be written, or can be created. It may hang."""
+    """Return whether a folder exists and can be written, or created. It may hang."""
     nearest = path
     while not os.path.lexists(nearest):
         nearest = os.path.dirname(nearest) or "/"  # noqa: PTH120 - as above
@@ -217,16 +217,16 @@ def bytes_of_cards(proc: str = PROC, sys: str = SYS) -> dict[str, tuple[int, int
 
 
 class Background:
-    """Makes one call at a time in a thread of its own; the thread cannot keep the process from ending."""
+    """Makes one call at a time in a thread of its own, which cannot keep the process from ending."""
 
     def __init__(self) -> None:
         """Start nothing yet."""
         self._thread: threading.Thread | None = None
 
     def run(self, call: Callable[[], None], timeout_s: float) -> bool:
-        """Start a call and wait for its end; return whether it ended within ``timeout_s``.
+        """Start a call; return whether it ended within ``timeout_s``.
 
-        While an earlier call has not ended, the new one is not started, and False is returned at once.
+        While an earlier call has not ended, the new one is not started.
         """
         if self._thread is not None and self._thread.is_alive():
             return False

@@ -26,7 +26,7 @@ class TaskProcesses:
     """The processes of a task, looked at again and again."""
 
     target: MeasuredTask
-    # as last read, and whether what they run has settled, so that it is not read again
+    # and whether what they run has settled, so that it is not read again
     _read_before: dict[int, tuple[Process, bool]] = field(default_factory=dict)
     _known: frozenset[tuple[int, int]] = frozenset()
 

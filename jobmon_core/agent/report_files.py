@@ -1,29 +1,4 @@
-"""Writes the files of an agent, see `jobmon_core.store.telemetry`.
-
-The columns of ``gpu_metrics.csv``, in this order; an empty value means "not available":
-
-=========================  =============================================================================
-time                       the end of the span, UTC, as in 2026-01-31T12:00:00Z
-span_s                     the length of the span in seconds, usually 60
-gpu                        the index of the GPU on the node
-uuid                       the GPU's own identifier
-utilization_percent        mean share of the time in which any kernel ran, sampled at least once a second
-lowest_percent             the lowest of these samples
-highest_percent            the highest of them
-memory_bytes               mean memory in use, by all processes
-memory_total_bytes         memory of the GPU
-power_w                    mean power in watts
-temperature_c              mean temperature in degrees Celsius
-sm_percent                 share of the streaming multiprocessors that were busy (NVML GPM)
-tensor_percent             share of the time in which tensor cores were busy (NVML GPM)
-bandwidth_percent          share of the memory bandwidth in use (NVML GPM)
-throttle_reasons           what slowed it down, separated by semicolons
-own_processes              processes of the task that use it
-other_processes            processes that use it and do not belong to the task
-ecc_errors                 uncorrected memory errors since the driver was loaded
-xids                       the driver's error numbers since the agent started, separated by semicolons
-=========================  =============================================================================
-"""
+"""Writes the files of an agent, see `store.telemetry`; docs/gpus.md explains ``gpu_metrics.csv``."""
 
 from __future__ import annotations
 
@@ -51,7 +26,7 @@ _MINUTE_S = 60.0
 
 
 class ReportFiles:
-    """The files of one agent, in a folder of its own; none stays open."""
+    """The files of one agent; none stays open."""
 
     def __init__(self, folder: Path, started_s: float) -> None:
         """Create the folder if its parent exists."""
@@ -63,11 +38,11 @@ class ReportFiles:
         self._written: tuple[int, ...] | None = None
 
     def earlier(self) -> AgentReport:
-        """Return the latest report of the agent before this one; an empty one if there is none."""
+        """Return the latest report of the agent before this one."""
         return self._latest.read()
 
     def is_superseded(self, started_s: float) -> bool:
-        """Return whether the folder was removed, or a newer agent reports to it."""
+        """Whether the folder was removed, or a newer agent reports to it."""
         if not self._folder.is_dir():
             return True
         if self._written is None or file_stamp(self._latest.path) == self._written:
@@ -80,7 +55,7 @@ class ReportFiles:
         self._write(dataclasses.replace(report, recent=self._history.held_back()), kept, minute)
 
     def write_last(self, report: AgentReport) -> None:
-        """Write the last report of an agent, and what is left of the history."""
+        """Write the last report, and what is left of the history."""
         self._write(report, self._history.flush(), self._minutes.flush())
 
     def _write(self, report: AgentReport, kept: Sample | None, minute: Sample | None) -> None:
@@ -129,7 +104,7 @@ HEADER = (
 
 
 def gpu_lines(sample: Sample) -> tuple[str, ...]:
-    """Return one line for each GPU of a sample, without the line ends."""
+    """Return one line for each GPU."""
     time = datetime.fromtimestamp(sample.at_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return tuple(f"{time},{sample.span_s:g},{_line(gpu)}" for gpu in sample.gpus)
 

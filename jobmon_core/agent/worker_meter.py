@@ -32,8 +32,8 @@ _STATUS = {
     "Z": WorkerStatus.ZOMBIE,
     "X": WorkerStatus.DEAD,
 }
-_BUSY_PERCENT = 5.0  # of a core; a worker that uses it counts as running, even if its main thread waits
-_NOTABLE_S = 10.0  # a program without a rank that ran for less is not listed as dead when it ends
+_BUSY_PERCENT = 5.0  # of a core; then a worker counts as running, even if its main thread waits
+_NOTABLE_S = 10.0  # a program without a rank that ran for less is not listed as dead
 _MAX_WORKERS = 64
 
 Key = tuple[int, int]
@@ -44,14 +44,14 @@ class Span(NamedTuple):
 
     end_s: float  # Unix seconds
     seconds: float
-    since_ticks: int | None  # clock ticks from boot to its start; None in the first round
+    since_ticks: int | None  # since boot; None in the first round
 
 
 _INFO_BYTES, _MASK_EXIT, _STATUS_AT = 64, 1 << 3, 60
 _GET_INFO = (3 << 30) | (_INFO_BYTES << 16) | (0xFF << 8) | 11  # _IOWR(0xFF, 11, struct pidfd_info)
 
 
-Exit = tuple[int | None, int | None]  # the exit code and the signal of a process; None if not known
+Exit = tuple[int | None, int | None]  # the exit code and the signal of a process
 NOT_KNOWN: Exit = (None, None)
 
 
@@ -59,9 +59,9 @@ class ProcessHandle:
     """A running process, also for the time after its end."""
 
     def __init__(self, pid: int) -> None:
-        """Begin; of a process that has just ended, nothing is known."""
+        """Of a process that has just ended, nothing is known."""
         self.pid = pid
-        self.output = ""  # the path of the file that it prints to; empty if that is a pipe or a device
+        self.output = ""  # the file that it prints to; empty if that is a pipe or a device
         self.is_pooled = False  # see `Worker.is_pooled`
         self._fd: int | None = None
         with suppress(OSError):
@@ -118,19 +118,19 @@ class WorkerMeter:
         self._gone: tuple[Gone, ...] = ()
         self._states: dict[Key, list[str]] = {}
         self._active_s: dict[Key, float] = {}
-        self._before: dict[Key, dict[Key, Usage]] = {}  # what each process of a worker had used
-        self._pools: set[str] = set()  # the programs of which a new one starts whenever one has ended
+        self._before: dict[Key, dict[Key, Usage]] = {}  # of each process of a worker
+        self._pools: set[str] = set()  # programs of which a new one starts whenever one has ended
         self._handles: dict[Key, ProcessHandle] = {}
         self._orphans: set[Key] = set()
 
     def look(self) -> None:
-        """Look at the states of the main processes."""
+        """Note the states of the main processes."""
         for group in self._groups:
             if stat := proc.read_stat(group.main.pid):
                 self._states.setdefault(group.top.key, []).append(stat.state)
 
     def read(self, processes: Mapping[int, Process], span: Span, gpus: tuple[Gpu, ...]) -> tuple[Worker, ...]:
-        """Return the workers among the processes of the task over a span; ``gpus`` are those of the task."""
+        """Return the workers over a span; ``processes`` and ``gpus`` are those of the task."""
         self._missing -= processes.keys()
         present = {process.key for process in processes.values()}
         self._note_orphans(present)
@@ -150,7 +150,7 @@ class WorkerMeter:
         return (*workers, *(gone.worker for gone in self._gone), *absent)
 
     def _on_gpus(self, processes: Mapping[int, Process], gpus: tuple[Gpu, ...]) -> set[int]:
-        # a worker that has ended holds no GPU any more
+        # an ended worker holds no GPU any more
         tops = (processes.get(group.top.pid) for group in self._groups)
         ended = {top.pid for top in tops if top and top.state == "Z"}
         return ended | {pid for gpu in gpus for pid in gpu.own_pids}
@@ -224,7 +224,7 @@ class WorkerMeter:
         if percent or read or written:
             self._active_s[key] = span.end_s
         pids = {member.pid for member in group.members}
-        # OMP_NUM_THREADS may list a number for each level of nesting
+        # it may list a number for each level of nesting
         omp_threads = (main.environment or {}).get("OMP_NUM_THREADS", "").partition(",")[0]
         code, signal = NOT_KNOWN if main.wait_status is None else exit_of(main.wait_status)
         return Worker(

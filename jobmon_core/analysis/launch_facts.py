@@ -35,7 +35,7 @@ _MAX_NODES = 256
 
 
 def run_started_s(task: Task) -> float:
-    """Return the start of a task's run, which distinguishes it from others (Unix seconds)."""
+    """Return the start of a task's run, which distinguishes it from others."""
     return float(task.start_s or running_since_s(task))
 
 
@@ -69,7 +69,7 @@ def launch_facts(followed: ReadTask, look: TaskLook) -> LaunchFacts:
 
 
 def _counted_since_s(task: Task) -> float:
-    """Return since when the time of the launch counts: the start, or the latest return from a suspension."""
+    """Return the start, or the latest return from a suspension."""
     is_resumed = any(JobState.from_slurm(change.state) in STANDSTILL for change in task.history)
     if is_resumed:
         return running_since_s(task)
@@ -82,7 +82,7 @@ def _reports(telemetry: TaskTelemetry, started_s: float, now_s: float) -> tuple[
 
 
 def _with_step_errors(facts: LaunchFacts, job: WatchedJob, task: Task) -> LaunchFacts:
-    """Return the facts with what srun says about tasks that do not run; the log is read only for those."""
+    """Add what srun says about tasks that do not run; the log is read only for those."""
     if not any(each.missing and each.launcher == "srun" for each in launches(facts)):
         return facts
     return replace(facts, step_errors=errors_of_steps(job, task))
@@ -91,7 +91,7 @@ def _with_step_errors(facts: LaunchFacts, job: WatchedJob, task: Task) -> Launch
 def _worker_logs(
     job: WatchedJob, task: Task, settings: JobSettings, reader: ReaderState | None
 ) -> WorkerLogs | None:
-    """Return the logs of workers that the user named; None without any, or if other tasks share them."""
+    """Return None if the user named no logs of workers, or other tasks share them."""
     if not settings.log_files or is_shared(job, settings.log_dir + settings.log_pattern) or reader is None:
         return None
     main = log_files(job, task)
@@ -120,7 +120,7 @@ def _output_folder(
 
 
 def look_at_launch(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Event, ...]]:
-    """Return a running task with what is known about its launch after one more look, and what is new.
+    """Return a running task after one more look at its launch, and what is new.
 
     Without telemetry, only logs and folders are judged.
     """

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from jobmon_core.store.telemetry import TaskTelemetry
 
 _MAX_NODES = 32
-# bytes that are read of the histories of all nodes together; of each node at least the second number
+# of the histories of all nodes together; at least of each
 _MAX_BYTES, _MIN_NODE_BYTES = 2**20, 2**16
 _ENDED = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE)
 _STANDSTILLS = ("deadlock", "gpu-hang", "collective-stuck")
@@ -54,7 +54,7 @@ _TIMEOUT_S = 90.0
 
 
 def look_at_measures(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Event, ...]]:
-    """Return a running task after one more look at what agents measured of it, and what is new."""
+    """Return a running task after one more look, and what is new."""
     telemetry, settings = look.telemetry, look.job.own_settings
     if telemetry is None:
         return before, ()
@@ -83,7 +83,7 @@ def _with_request(
 
 
 def with_memory(situation: Situation, state: TriageState, telemetry: TaskTelemetry) -> Situation:
-    """Return the situation with what is remembered from earlier looks."""
+    """Add what is remembered from earlier looks."""
     stacks = None
     if state.stacks_wanted:
         stacks = read_stacks(telemetry.answers())
@@ -141,7 +141,7 @@ def _nodes(telemetry: TaskTelemetry, started_s: float) -> tuple[NodeView, ...]:
 
 
 def with_explained_stalls(events: tuple[Event, ...], now_s: float) -> tuple[Event, ...]:
-    """Return the events; a standstill that one look at ``now_s`` found and explains is reported once."""
+    """Report a standstill that one look at ``now_s`` found and explains once."""
     new = [event for event in events if event.at_s == now_s]
     stalled = {event.task for event in new if event.kind is EventKind.STALLED}
     reasons = {event.task: event for event in new if event.subject in _STANDSTILLS and not event.ended}
@@ -152,7 +152,7 @@ def with_explained_stalls(events: tuple[Event, ...], now_s: float) -> tuple[Even
 
 
 def _explained(event: Event, reason: Event | None, is_stalled: bool) -> Event:  # noqa: FBT001 - a fact
-    """Return a stall with its reason; the event of the reason itself is then shown, but causes no message."""
+    """Add its reason to a stall; the event of the reason itself then causes no message."""
     if reason and event.kind is EventKind.STALLED:
         return replace(event, advice=reason.advice, evidence=reason.evidence, title=reason.title)
     if event is reason and is_stalled:
@@ -193,7 +193,7 @@ def errors_of_steps(job: WatchedJob, task: Task) -> dict[int, str]:
 def with_workers(
     diagnosis: Diagnosis, end: End, followed: TaskProgress | None, telemetry: TaskTelemetry
 ) -> Diagnosis:
-    """Return the diagnosis; unless the task succeeded, with how far each of its workers came."""
+    """Unless the task succeeded, add how far each of its workers came."""
     if followed is None or end.outcome is Outcome.SUCCESS:
         return diagnosis
     ended = [worker for node in telemetry.nodes() for worker in telemetry.report(node).latest.workers]
@@ -207,7 +207,7 @@ def with_workers(
 
 
 def take_stacks(job: WatchedJob, task: Task, telemetry: TaskTelemetry) -> Stacks:
-    """Return the stacks of the processes of a running task; takes up to a minute and a half."""
+    """Return the stacks of a running task; takes up to a minute and a half."""
     folder = _empty_folder(telemetry.folder / _STACKS)
     backend, job_id = find_backend(job.backend), str(task.raw_job_id or job.job_id)
     if backend.in_job:
@@ -240,7 +240,7 @@ def _empty_folder(folder: Path) -> Path:
 
 
 def _pids(telemetry: TaskTelemetry) -> tuple[int, ...]:
-    """Return the PIDs of the workers, as the agents saw them; for backends whose agents run on this host."""
+    """Return the PIDs of the workers; for backends whose agents run on this host."""
     return tuple(worker.pid for node in telemetry.nodes() for worker in telemetry.report(node).latest.workers)
 
 
@@ -249,7 +249,7 @@ def add_machine_samples(
     sample_of: Callable[[WatchedJob], Sample | None],
     telemetry_of: Callable[[str, str], TaskTelemetry],
 ) -> None:
-    """Add the latest figures of the machine of each running job, unless they are there already."""
+    """Add the latest figures of the machine of each running job."""
     for job in jobs:
         for task in job.tasks.values():
             if task.end or task.state.phase is not Phase.ACTIVE:

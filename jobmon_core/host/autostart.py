@@ -1,4 +1,4 @@
-"""What starts programs for the user: systemd units, a crontab of ``crontab`` or of Slurm's ``scrontab``."""
+"""Systemd units, and crontabs of ``crontab`` or of Slurm's ``scrontab``."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class UserUnits:
     runner: Runner
 
     def unavailable_because(self) -> str:
-        """Return why the user's systemd cannot be used; empty if it responds."""
+        """Return why the user's systemd cannot be used."""
         result = self._systemctl("show", "--property=Version")
         if succeeded(result):
             return ""
         return result.error_text
 
     def installed(self, files: Mapping[str, str]) -> bool:
-        """Return whether these files are installed, and their timers enabled."""
+        """Whether these files are installed, and their timers enabled."""
         return all(self._read(name) == text for name, text in files.items()) and all(
             self._enabled_link(name).is_symlink() for name in _timers(files)
         )
 
     def has_any(self, names: tuple[str, ...]) -> bool:
-        """Return whether the folder has any of these files."""
+        """Whether the folder has any of these files."""
         return any((self.folder / name).exists() for name in names)
 
     def install(self, files: Mapping[str, str]) -> None:
@@ -57,7 +57,7 @@ class UserUnits:
                 raise AutostartUnavailable(result.error_text)
 
     def remove(self, names: tuple[str, ...]) -> None:
-        """Disable the timers among these units and remove the files, even if systemd does not run."""
+        """Disable the timers and remove the files, even if systemd does not run."""
         self._systemctl("disable", "--now", *_timers(names))
         try:
             for name in names:
@@ -84,9 +84,9 @@ def _timers(names: Iterable[str]) -> list[str]:
     return [name for name in names if name.endswith(".timer")]
 
 
-# how bytes that are not UTF-8 are decoded: writing them back would change a line that is not ours
+# writing bytes that are not UTF-8 back would change a line that is not ours
 _UNDECODABLE = "\N{REPLACEMENT CHARACTER}"
-# the error for a user without a crontab: cron of Debian and Red Hat, scrontab; then busybox
+# of cron of Debian and Red Hat, scrontab; then busybox
 _NO_CRONTAB_YET = ("no crontab for", "no such file or directory")
 _CRON_DAEMONS = ("cron", "crond", "fcron", "dcron", "bcron-start")
 _ROOT = Path("/")
@@ -100,7 +100,7 @@ class Crontab:
     runner: Runner
 
     def read(self) -> str:
-        """Return the text of the crontab, empty if the user has none yet."""
+        """Return an empty text if the user has none yet."""
         result = self._run("-l")
         if not succeeded(result):
             if any(message in result.error_text.lower() for message in _NO_CRONTAB_YET):
@@ -137,7 +137,7 @@ class Crontab:
 
 
 def cron_runs(root: Path = _ROOT) -> bool:
-    """Return whether a cron daemon is among the processes; True if other users' processes are hidden."""
+    """Whether a cron daemon runs; True if other users' processes are hidden."""
     if not (root / "proc/1/comm").exists():
         return True
     return any(_program_name(process) in _CRON_DAEMONS for process in (root / "proc").glob("[0-9]*"))

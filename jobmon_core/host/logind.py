@@ -1,4 +1,4 @@
-"""logind's configuration and the session of this process, read from files without starting a program."""
+"""logind's configuration and the session of this process, read from files."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Logind:
         self.root = root
 
     def cgroups(self) -> str:
-        """Return the text of ``/proc/self/cgroup``: the control groups of this process."""
+        """Return ``/proc/self/cgroup``."""
         return _text(self.root / "proc/self/cgroup")
 
     def lingers(self, user: str) -> bool:
-        """Return whether the user's systemd keeps running after logout (`loginctl enable-linger`)."""
+        """Whether the user's systemd keeps running after logout (`loginctl enable-linger`)."""
         return (self.root / "var/lib/systemd/linger" / user).exists()
 
     def settings(self) -> Iterator[str]:
-        """Yield the texts of logind.conf and its drop-ins; a later text overrides the earlier ones."""
+        """Yield the texts of logind.conf and its drop-ins; a later one overrides the earlier."""
         folders = [self.root / folder for folder in _FOLDERS]
         main = (folder / "logind.conf" for folder in folders)
         yield _text(next((path for path in main if path.exists()), folders[0]))
-        # of several drop-ins with the same name, systemd reads the one in the first folder
+        # of drop-ins with the same name, systemd reads the one in the first folder
         drop_ins: dict[str, Path] = {}
         for folder in reversed(folders):
             drop_ins |= {path.name: path for path in (folder / "logind.conf.d").glob("*.conf")}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _TIMEOUT_S = 60.0
 _MARK = "== jobmon: "
-# matches no line of a log: the script prints only those with NCCL in them
+# no line of a log: the script prints only those with NCCL in them
 _SECTION = re.compile(rf"^{_MARK}([a-z]+)\n", re.MULTILINE)
 # $1: "ray" to ask Ray, too; $2: the folder of checkpoints, or empty. A utilisation is that of a moment, so
 # there are three looks. The logs are those of the newest 64 files; each may hold the lines of many workers.

@@ -76,10 +76,7 @@ def take_stacks(runner: Runner, node: str, job_id: str, pids: Sequence[int], fol
 
 
 def _dump(runner: Runner, program: str, pid: int, left_s: float) -> tuple[str, str]:
-    """Return the stack of a process, and why there is none: one of the two is empty.
-
-    The process is not paused.
-    """
+    """Return the stack of a process, which is not paused, or why there is none."""
     if left_s <= 0:
         return "", "left out: the other processes took too long"
     argv = (program, "dump", "--nonblocking", "--pid", str(pid))
@@ -138,13 +135,13 @@ class _Recorder(NamedTuple):
     """The flight recorder of one rank."""
 
     rank: int
-    started_s: float  # of the process (Unix seconds): what is older is another run's
+    started_s: float  # of the process: what is older is another run's
     dumps: tuple[Path, ...]  # where a dump may be
     pipe: Path | None
 
     def newest(self, since_s: float) -> Path | None:
-        """Return the latest dump that was written after ``since_s`` (Unix seconds); None if none was."""
-        # anybody may have written to the folder for temporary files, which is the default
+        """Return the latest dump that was written after ``since_s``."""
+        # anybody may have written to the folder for temporary files, the default
         own, found = OwnFiles(since_s, origin=Origin.FOUND, uid=os.geteuid(), early_s=0.0), []
         for path in self.dumps:
             with suppress(OSError):

@@ -116,15 +116,15 @@ _WRITTEN = (Use.OUTPUT_FOLDER, Use.CHECKPOINTS, Use.REDIRECTED)
 
 @dataclass(frozen=True, slots=True)
 class CheckSubmission:
-    """Checks submissions of one user; ``command`` starts jobmon."""
+    """Checks submissions; ``command`` starts jobmon."""
 
     ctx: Context
     command: tuple[str, ...]
     runner: Runner = field(default_factory=Runner)
-    change: Callable[[JobSettings], JobSettings] | None = None  # what options change in the job configuration
+    change: Callable[[JobSettings], JobSettings] | None = None  # what options change
 
     def check(self, backend: str | None, arguments: Sequence[str]) -> tuple[Finding, ...]:
-        """Return everything that was checked about what sbatch would submit with these arguments.
+        """Check what sbatch would submit with these arguments.
 
         Raises:
             SchedulerRejected: there is no script, or an option before it is wrong.
@@ -133,7 +133,7 @@ class CheckSubmission:
         return check_all(self.facts(backend, arguments))
 
     def facts(self, backend: str | None, arguments: Sequence[str]) -> Facts:
-        """Return the facts that `check` judges; raises the same errors."""
+        """Return what `check` judges; raises the same errors."""
         name = self.backend(backend)
         try:
             facts = read_submission(readable(arguments, self.runner), self.ctx.environment)
@@ -179,7 +179,7 @@ class CheckSubmission:
         return self._with_answers(facts, name, arguments)
 
     def backend(self, named: str | None) -> str:
-        """Return the name of the backend: the named one, else the configured one."""
+        """Return the named backend, else the configured one."""
         try:
             return named or self.ctx.configuration().backend
         except ConfigInvalid:  # an item of its own says so
@@ -192,7 +192,7 @@ class CheckSubmission:
             return facts
         options = facts.request.options
         answer = scheduler.test_only(self.runner, arguments, self.ctx.environment)
-        if answer.accepted is None:  # Slurm does not respond: the other queries would time out, too
+        if answer.accepted is None:  # the other queries would time out, too
             return replace(facts, test_only=answer)
         names, cluster = options.get("partition", ""), options.get("clusters", "")
         return replace(

@@ -43,7 +43,7 @@ class _End(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckNode:
-    """Runs the short jobs of one user; ``tell`` prints a line for the user."""
+    """Runs short jobs; ``tell`` prints a line for the user."""
 
     ctx: Context
     tell: Callable[[str], None]

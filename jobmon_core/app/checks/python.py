@@ -41,7 +41,7 @@ _CONDA_FUNCTION = "BASH_FUNC_conda%%"  # as bash exports a function
 class Environments:
     """The environments that a submission activates, and the Pythons in them."""
 
-    facts: Facts  # what the text of the submission shows
+    facts: Facts  # as far as the text of the submission shows
     runner: Runner
     _missing_packages: dict[tuple[str, ...], tuple[str, ...] | None] = field(default_factory=dict)
 
@@ -112,7 +112,7 @@ class Environments:
         return fact._replace(missing=missing)
 
     def _packages_unknown(self, source: PythonSource) -> str:
-        """Return why the packages of a program cannot be looked for; empty if they can."""
+        """Return why the packages of a program cannot be looked for."""
         script, values = self.facts.script, self.facts.values
         if source.changes_path:
             return "the program changes its own path"
@@ -196,7 +196,7 @@ class Environments:
         return "", f"the Python of {name} is not known"
 
     def _unknown_path(self, activations: list[Activation]) -> str:
-        """Return why it is not known which Python a name means; empty if it is known."""
+        """Return why it is not known which Python a name means."""
         for each in reversed(activations):
             if each.kind in (Kind.VENV, Kind.CONDA):
                 return ""

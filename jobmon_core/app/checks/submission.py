@@ -77,7 +77,7 @@ def read_submission(arguments: Sequence[str], environment: Mapping[str, str]) ->
 
 
 def _script_path(name: str, environment: Mapping[str, str]) -> str:
-    """Return the absolute path of the script; sbatch also looks for a bare name on PATH."""
+    """Sbatch also looks for a bare name on PATH."""
     path = os.path.abspath(name)  # noqa: PTH100 - as above
     if "/" in name or look_at(path).kind is not PathKind.MISSING:
         return path

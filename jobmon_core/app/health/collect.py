@@ -1,4 +1,4 @@
-"""Use case: the health of the jobs that the user names, of all members of groups, and of programs in pods."""
+"""Use case: the health of jobs, of all members of groups, and of programs in pods."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def collect_health(ctx: Context, arguments: Sequence[str]) -> tuple[HealthReport
 
     Raises:
         UnknownJob, StateUnreadable: see `find_job`.
-        JobmonError: the named groups have no jobs yet.
+        JobmonError: the groups have no jobs yet.
     """
     return tuple(map(assess, _facts(ctx, arguments)))
 
@@ -78,7 +78,7 @@ def health_with_pods(
     """Return the health of a program in pods, together with that of the job that an argument names, if any.
 
     ``pods`` are names of pods of Kubernetes, Ray's head first. An empty ``namespace`` is that of kubectl's
-    configuration. ``checkpoint_folder`` is a path as the first pod sees it, or empty.
+    configuration. The first pod sees ``checkpoint_folder``.
 
     Raises:
         CommandMissing, PodUnreachable: no pod can be asked.
@@ -116,7 +116,7 @@ def _tasks(ctx: Context, known: Overview, arguments: Sequence[str]) -> Iterator[
 
 
 def _task_key(ctx: Context, argument: str) -> str:
-    """Return the key of the task that an argument names; empty for a whole job or a group."""
+    """Return the key of the task that an argument names, if it names one."""
     try:
         return find_job(ctx, argument)[1].key
     except JobmonError:  # a group; `named_state_ids` reports anything else
@@ -124,7 +124,7 @@ def _task_key(ctx: Context, argument: str) -> str:
 
 
 def _job_facts(ctx: Context, view: JobView, live: LiveTask, files: JobFiles, unread: str) -> HealthFacts:
-    """Return all that is known of a task; ``unread`` says why its files could not be read."""
+    """``unread``: why its files could not be read."""
     now_s, job, task = ctx.clock.now(), live.job, live.task
     reports = tuple(report for report in live.reports if is_current(report, now_s))
     found, cluster, not_seen = _UNJUDGED, None, list[str]()
@@ -177,7 +177,7 @@ def _state(live: LiveTask) -> str:
 
 
 def _reason(live: LiveTask) -> str:
-    """Return why a task waits, or how it ended; empty if there is nothing to add to its state."""
+    """Return why a task waits, or how it ended, if its state does not say that."""
     task = live.task
     if task is None:
         waiting = [each.reason for each in live.job.tasks.values() if each.state.phase is Phase.WAITING]
@@ -192,7 +192,7 @@ def _reason(live: LiveTask) -> str:
 
 
 def _problem(live: LiveTask) -> str:
-    """Return why a pending task never starts, or why a success is doubtful; empty for any other."""
+    """Return why a pending task never starts, or why a success is doubtful."""
     if live.group is StateGroup.PENDING:
         hint = pending_hint(_reason(live))
         if hint and not hint.starts_by_itself:
@@ -256,7 +256,7 @@ def _is_exclusive(report: AgentReport) -> bool:
 
 
 def _found_checkpoints(found: FoundCheckpoints | None) -> CheckpointHealth | None:
-    """Return what a look at the folder found; None without a checkpoint."""
+    """Return what a look at the folder found."""
     if found is None or not found.checkpoints:
         return None
     best = found.newest_complete or found.checkpoints[0]
@@ -272,7 +272,7 @@ def _found_checkpoints(found: FoundCheckpoints | None) -> CheckpointHealth | Non
 
 
 def _seen_checkpoints(seen: Checkpoints | None) -> CheckpointHealth | None:
-    """Return what the monitor saw last; None if no folder is known."""
+    """Return what the monitor saw last."""
     if seen is None:
         return None
     health = CheckpointHealth(seen.folder, seen.count, interval_s=seen.interval_s, problem=seen.problem)
@@ -283,7 +283,7 @@ def _seen_checkpoints(seen: Checkpoints | None) -> CheckpointHealth | None:
 
 
 def _outdated(view: JobView) -> str:
-    """Return why what is known of a watched job may be out of date; empty if it is current."""
+    """Return why what is known of a watched job may be out of date."""
     if view.job.closed or view.status.health is Health.DONE:
         return ""
     if text := _NO_MONITOR.get(view.status.health):
@@ -335,7 +335,7 @@ def ask_each(
 
 
 def network_of(answers: Sequence[PodAnswer], nodes: int | None, *, has_gpus: bool | None = None) -> Finding:
-    """Return which network NCCL uses, by its lines in the logs of pods and their devices."""
+    """Judge by NCCL's lines in the logs of pods and their devices."""
     fabrics = [NodeFabric(each.pod, Fabric(each.ports), is_exclusive=False) for each in answers if each.ports]
     lines = NcclLines.together(each.nccl for each in answers)
     return network_verdict(nodes, lines, fabrics, has_gpus=has_gpus)
@@ -344,7 +344,7 @@ def network_of(answers: Sequence[PodAnswer], nodes: int | None, *, has_gpus: boo
 def facts_of_pods(
     answers: Sequence[PodAnswer], problems: Sequence[str], at_s: float, job: HealthFacts | None = None
 ) -> HealthFacts:
-    """Return what pods show at ``at_s`` (Unix seconds), in place of what agents show about the job."""
+    """Return what pods show, in place of what agents show about the job."""
     first = answers[0]
     facts = job or HealthFacts(HealthReport(at_s, name=", ".join(each.pod for each in answers)))
     known = facts.known

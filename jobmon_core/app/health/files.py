@@ -1,4 +1,4 @@
-"""The files that a health report reads itself, logs and checkpoints; a dead file server delays it little."""
+"""The logs and checkpoints that a health report reads itself; a dead file server delays it little."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _TIMEOUT_S = 30.0
 _MAX_TASKS = 64  # whose files are read
 _MAX_LOGS = 64  # of each
-_MAX_BYTES, _MIN_LOG_BYTES = 8 * 2**20, 2**17  # read of all logs of a task together; at least of each
+_MAX_BYTES, _MIN_LOG_BYTES = 8 * 2**20, 2**17  # of all logs of a task together; at least of each
 _NO_LINES = NcclLines()
 
 
@@ -78,7 +78,7 @@ def _lines(job: WatchedJob, task: Task, logs: Sequence[str]) -> Iterator[str]:
     """Yield the lines at the beginning and at the end of logs.
 
     NCCL reports at the start, and again for each new process group. If Slurm has started the job again, only
-    the end is read, since the beginning may be that of an earlier run.
+    the end is read: the beginning may be that of an earlier run.
     """
     max_bytes = max(_MIN_LOG_BYTES, _MAX_BYTES // max(1, len(logs)))
     for path in logs:

@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from jobmon_core.system.clock import Clock
     from jobmon_core.system.files import Stamp
 
-_NO_EXIT_CODE = 1  # the exit code if the command never started, or nothing recorded how it ended
+_NO_EXIT_CODE = 1  # if the command never started, or nothing recorded how it ended
 _SIGNAL_BASE = 128
-_DOUBTFUL = 1  # the exit code of a doubtful success, if the user wants it to differ
+_DOUBTFUL = 1  # if the user wants it to differ
 _ANALYSIS_S = 30.0  # in which a monitor analyses an end
 _LOOK_S = 0.2
 _WARNINGS_INTERVAL_S = 2.0
@@ -55,7 +55,7 @@ _TERMINAL_CLOSED = _SIGNAL_BASE + signal.SIGHUP
 
 @dataclass(frozen=True, slots=True)
 class RunCommand:
-    """Runs commands of one user in the foreground."""
+    """Runs commands in the foreground."""
 
     ctx: Context
     tell: Callable[[str], None]
@@ -148,7 +148,7 @@ class RunCommand:
         if record is None:
             self.tell(f"job {ref}: its supervisor was killed, so it is not known how the command ended")
             return ""
-        if record.pid is None and record.reason:  # it has the form "JobLaunchFailure: could not open ..."
+        if record.pid is None and record.reason:  # in the form "JobLaunchFailure: could not open ..."
             self.tell(f"job {ref} could not start: {record.reason.partition(': ')[2]}")
             return ""
         try:
@@ -202,7 +202,7 @@ class ProgressWarnings:
         self._stamp = stamp
         new = [event for event in self.file.read().events if event.at_s > self._told_s]
         for event in new:
-            self._told_s = max(self._told_s, event.at_s)  # a checkpoint is listed late, so times may decrease
+            self._told_s = max(self._told_s, event.at_s)  # a checkpoint is listed late
             if event.is_quiet:
                 continue
             if event.kind in WARNINGS:
@@ -213,7 +213,7 @@ class ProgressWarnings:
 
 
 def command_script(command: Sequence[str]) -> str:
-    """Return the script that a command runs: the first of its words that names a file and no interpreter."""
+    """Return the first word of a command that names a file and no interpreter."""
     words = (program_or_script(command, ""), *command[1:])
     files = (word for word in words if os.path.isfile(word))  # noqa: PTH113 - Path.is_file raises without permission
     return next((word for word in files if not INTERPRETER.fullmatch(Path(word).name)), "")
@@ -222,7 +222,7 @@ def command_script(command: Sequence[str]) -> str:
 def command_submitter(
     ctx: Context, settings: JobSettings | None, run: RunOptions, *, append: bool = False
 ) -> CommandSubmitter:
-    """Return what starts a command; with ``append``, existing logs are kept."""
+    """With ``append``, existing logs are kept."""
     name = ""
     if settings:
         name = settings.name

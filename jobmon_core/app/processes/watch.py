@@ -1,4 +1,4 @@
-"""Use case: watch processes that run already and that jobmon did not start, together as one job."""
+"""Use case: watch processes that jobmon did not start, together as one job."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def processes_of_file(path: Path) -> Found:
 
 
 def processes_with_name(ctx: Context, name: str, settings: JobSettings | None) -> Found:
-    """Return what `find_processes` finds; of those that are watched already, only the PIDs, as ``watched``.
+    """Return what `find_processes` finds; of those that are watched already, only the PIDs.
 
     Processes that have not started yet are waited for: until there are as many as ``settings`` names workers,
     but at least one, and no longer than its ``launch_timeout_s``.
@@ -101,10 +101,10 @@ def watch_processes(
     *,
     each: bool = False,
 ) -> WatchedJob:
-    """Watch these processes as one job, whose id is the PID of the first; return it.
+    """Watch these processes as one job, whose id is the PID of the first.
 
     They are its workers, or with ``each``, the tasks of an array. ``logs`` holds one log for all processes,
-    or one for each in their order. Without any, each one's stdout and stderr are its logs if they are files.
+    or one for each. Without any, each one's stdout and stderr are its logs if they are files.
     """
     first = processes[0]
     name = ""
@@ -146,7 +146,7 @@ def watch_processes(
 
 
 def with_log_sizes(settings: JobSettings | None, logs: Iterable[LogPaths]) -> JobSettings | None:
-    """Return the settings; if a log line is to show the end, with the present sizes of the logs."""
+    """If a log line is to show the end, add the present sizes of the logs."""
     if settings is None or settings.done is None or not settings.done.log:
         return settings
     paths = dict.fromkeys(path for each in logs for path in (each.stdout, each.stderr) if path)

@@ -1,4 +1,4 @@
-"""The workers of a program on this host, looked at again and again: which run, and what they use."""
+"""The workers of a program on this host, looked at again and again."""
 
 from __future__ import annotations
 

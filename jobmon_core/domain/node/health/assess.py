@@ -1,7 +1,7 @@
-"""Put together what is known of a job, and conclude whether it is healthy.
+"""Conclude from what is known of a job whether it is healthy.
 
-It is healthy if nothing is known to be wrong, and its steps advance, its GPUs compute, or it has succeeded.
-What cannot be seen neither condemns a job nor proves that it is well.
+It is if nothing is known to be wrong, and its steps advance, its GPUs compute, or it has succeeded. What
+cannot be seen neither condemns a job nor proves that it is well.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from jobmon_core.domain.redaction import redacted
 
 _IDLE_PERCENT = 5.0
 _UNUSED = "GPUs available but not being used"
-_UNUSED_BYTES = 2**30  # what the driver itself takes of a GPU is less
+_UNUSED_BYTES = 2**30  # the driver itself takes less
 
-# verdicts that say that, or why, GPUs are idle
+# that say that, or why, GPUs are idle
 _ABOUT_IDLE_GPUS = ("idle-allocation", "idle-gpu", "starved-gpus", "deadlock", "gpu-hang", "collective-stuck")
 _WHY = {
     Stage.ENDING: "it left the queue; how it ended is not known yet",
@@ -38,23 +38,23 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class HealthFacts:
-    """All that is known of one job, or one task of it, at one moment. None means "not known"."""
+    """What is known of one job, or one task of it, at one moment."""
 
-    known: HealthReport  # the report as far as it needs no judgement
-    reason: str = ""  # why it waits, or how it ended
+    known: HealthReport  # as far as it needs no judgement
+    reason: str = ""  # it waits, or how it ended
     problem: str = ""  # why it never starts, or what makes a success doubtful
-    situation: Situation | None = None  # of a running job
-    verdicts: tuple[Event, ...] = ()  # on a running job, the worst first
+    situation: Situation | None = None
+    verdicts: tuple[Event, ...] = ()  # the worst first
     launch: LaunchState | None = None
-    reports: tuple[AgentReport, ...] = ()  # the latest one from each node
+    reports: tuple[AgentReport, ...] = ()  # one from each node
     artifacts: Artifacts | None = None
-    # the GPUs were looked at for some seconds just now; else an agent has watched them
+    # the GPUs were looked at just now; else an agent watches them
     is_snapshot: bool = False
-    outdated: str = ""  # why all this may be out of date, e.g. a dead monitor; empty if it is current
+    outdated: str = ""  # why, e.g. a dead monitor
 
 
 def assess(facts: HealthFacts) -> HealthReport:
-    """Return the report; texts that quote logs are redacted."""
+    """Texts that quote logs are redacted."""
     known, gpus = facts.known, gpu_health(facts.reports, facts.situation)
     report = replace(
         known,
@@ -102,7 +102,7 @@ def _of_running(facts: HealthFacts, gpus: GpuHealth) -> tuple[bool | None, str]:
 
 
 def _has_just_advanced(at_s: float, situation: Situation) -> bool:
-    """Whether the last two looks at a log show that its steps advance; triage waits for more of them."""
+    """By the last two looks at a log; triage waits for more of them."""
     samples = situation.history.samples[-2:]
     if len(samples) < 2:  # noqa: PLR2004 - see above
         return False
@@ -197,7 +197,7 @@ def _disks(facts: HealthFacts) -> dict[str, Disk]:
 
 
 def gpu_health(reports: Sequence[AgentReport], situation: Situation | None) -> GpuHealth:
-    """Return what the agents show of the GPUs; with a situation, over the time that a problem must last."""
+    """With a situation, over the time that a problem must last."""
     if not reports:
         return GpuHealth()
     gpus, means = all_gpus(reports), _means(situation)
@@ -216,7 +216,7 @@ def _is_idle(found: NodeGpu, percent: float | None) -> bool:
     gpu = found.gpu
     if percent is not None:
         return percent < _IDLE_PERCENT
-    # the driver shows too little of a partitioned GPU, or of one that it lost
+    # the driver shows too little of a partitioned or lost GPU
     return gpu.other_processes is not None and not (gpu.own_pids or gpu.is_mig or gpu.is_lost)
 
 

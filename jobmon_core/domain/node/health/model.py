@@ -1,8 +1,4 @@
-"""The health report of a job: what is known of it at one moment, and what is wrong with it.
-
-Times are Unix seconds, durations are seconds, sizes are bytes, percentages are 0 to 100. None means "not
-known", never 0.
-"""
+"""The health report of a job. Times are Unix seconds, sizes bytes, percentages 0 to 100; None: not known."""
 
 from __future__ import annotations
 
@@ -18,14 +14,14 @@ from jobmon_core.domain.logs.progress.model import Estimate, Progress
 class ClusterResources:
     """GPUs and CPUs of a whole cluster as its own scheduler counts them, e.g. Ray's ``GPU`` and ``CPU``.
 
-    A held GPU is one that a task or actor asked for; it may still be idle. None means "not known".
+    A held GPU is one that a task or actor asked for; it may still be idle.
     """
 
-    gpus: float | None = None  # all that the cluster has; 0 if it has none
+    gpus: float | None = None
     gpus_held: float | None = None
     cpus: float | None = None
     cpus_held: float | None = None
-    waiting: tuple[str, ...] = ()  # what cannot be placed yet, e.g. "{'GPU': 4.0}: 2+ pending tasks"
+    waiting: tuple[str, ...] = ()  # e.g. "{'GPU': 4.0}: 2+ pending tasks"
 
 
 class Stage(StrEnum):
@@ -33,7 +29,7 @@ class Stage(StrEnum):
 
     WAITING = "waiting"
     RUNNING = "running"
-    ENDING = "ending"  # it left the queue, and how it ended is not known yet
+    ENDING = "ending"  # how it ended is not known yet
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -47,13 +43,13 @@ class GpuHealth:
 
     allocated: int | None = None
     used: int | None = None  # that compute; without a known utilisation, on which a process of the job runs
-    idle: tuple[str, ...] = ()  # their names, e.g. ``GPU 2 of n17``
-    utilizations: tuple[float | None, ...] = ()  # of each, over the span below if it is known
+    idle: tuple[str, ...] = ()  # e.g. ``GPU 2 of n17``
+    utilizations: tuple[float | None, ...] = ()  # over the span below if it is known
     span_s: float | None = None  # None: the latest figures
 
     @property
     def mean_percent(self) -> float | None:
-        """The mean utilisation of those that are known."""
+        """Of those that are known."""
         known = [each for each in self.utilizations if each is not None]
         if known:
             return sum(known) / len(known)
@@ -66,11 +62,11 @@ class CheckpointHealth:
 
     folder: str
     count: int = 0
-    name: str = ""  # empty if there is none
+    name: str = ""
     step: int | None = None
     saved_s: float | None = None
     is_complete: bool | None = None
-    interval_s: float | None = None  # the usual time between two
+    interval_s: float | None = None  # the usual one
     problem: str = ""  # why nothing is known
 
     def age_s(self, at_s: float) -> float | None:
@@ -87,7 +83,7 @@ class CheckpointHealth:
         return self.saved_s + self.interval_s
 
     def is_overdue(self, at_s: float, elapsed_s: float | None) -> bool:
-        """Whether a run has not saved one for over two usual intervals; False if its start is not known."""
+        """Whether a run has not saved one for over two usual intervals."""
         age_s = self.age_s(at_s)
         if age_s is None or elapsed_s is None or not self.interval_s:
             return False
@@ -95,7 +91,7 @@ class CheckpointHealth:
 
 
 class NetworkState(StrEnum):
-    """The verdict on the network of a job; the values are stable in ``--json``."""
+    """The values are stable in ``--json``."""
 
     OK = "OK"
     DEGRADED = "DEGRADED"  # some traffic, nodes or cards are slower than the network allows
@@ -118,11 +114,7 @@ def network_finding(
     evidence: tuple[str, ...] = (),
     advice: str = "",
 ) -> Finding:
-    """Return which network a job uses; the title is the transport, e.g. ``EFA``, or empty if not known.
-
-    The evidence is lines of the log, or figures of the counters. The advice says what to do, or what to set
-    in order to know more.
-    """
+    """The title of the finding is the transport, e.g. ``EFA``, or empty if not known."""
     return Finding(_SEVERITIES.get(state, Severity.UNKNOWN), text, advice, evidence, state, transport)
 
 
@@ -136,27 +128,27 @@ class HealthReport:
     """Whether a job is healthy, why, and the figures."""
 
     at_s: float
-    ref: str = ""  # the job id, e.g. ``12_3``; empty for pods without a job
+    ref: str = ""  # e.g. ``12_3``; empty for pods without a job
     name: str = ""
     state: str = ""  # in the words of its scheduler
     stage: Stage = Stage.RUNNING
     healthy: bool | None = None  # None: nothing is known to be wrong, but nothing shows that it works
-    why: str = ""  # one line
-    findings: tuple[Finding, ...] = ()  # those of triage come first, the worst at the top
+    why: str = ""
+    findings: tuple[Finding, ...] = ()  # those of triage first, the worst at the top
     elapsed_s: float | None = None
     progress: Progress | None = None
     estimate: Estimate = _NO_ESTIMATE
     gpus: GpuHealth = _NO_GPUS
     network: Finding = _NO_NETWORK
-    cluster: ClusterResources | None = None  # of Ray; None for other backends
+    cluster: ClusterResources | None = None  # of Ray
     checkpoints: CheckpointHealth | None = None
-    disks: dict[str, Disk] = field(default_factory=dict)  # that it uses, by a folder on them
+    disks: dict[str, Disk] = field(default_factory=dict)  # by a folder on them
     errors: tuple[str, ...] = ()  # the latest lines of its logs that match a failure
-    not_seen: tuple[str, ...] = ()  # what could not be looked at, and why
+    not_seen: tuple[str, ...] = ()  # and why
 
     @property
     def wrong(self) -> tuple[Finding, ...]:
-        """The findings that make a job unhealthy."""
+        """What makes a job unhealthy."""
         return tuple(each for each in self.findings if each.severity > Severity.INFO)
 
     @property
@@ -166,7 +158,7 @@ class HealthReport:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What to do about each issue; empty if there is nothing to say."""
+        """One for each issue; may be empty."""
         return tuple(each.advice for each in self.wrong)
 
     @property

@@ -15,36 +15,36 @@ from jobmon_core.domain.finding import Finding
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.node.health.model import NetworkState, network_finding
 
-SOCKET = "Socket"  # NCCL's own name of TCP
+SOCKET = "Socket"  # TCP
 
 
 @dataclass(frozen=True, slots=True)
 class NcclLines:
     """What lines of NCCL (also RCCL) and of its network plugins in the logs of one run say.
 
-    Channels, networks and providers are counted in lines: each process prints its own, and Ray leaves out
-    repeated ones.
+    Channels, networks and providers are counted in lines: each process prints its own, but Ray drops repeated
+    ones.
     """
 
     channels: dict[str, int] = field(default_factory=dict)  # between nodes, by NCCL's name of the network
-    rdma_channels: int = 0  # those of the channels that use GPUDirect RDMA
-    networks: dict[str, int] = field(default_factory=dict)  # that processes chose, by name
-    providers: dict[str, int] = field(default_factory=dict)  # that aws-ofi-nccl selected, by name
-    node_counts: tuple[int, ...] = ()  # different numbers of nodes that communicators span, ascending
+    rdma_channels: int = 0  # with GPUDirect RDMA
+    networks: dict[str, int] = field(default_factory=dict)  # that processes chose
+    providers: dict[str, int] = field(default_factory=dict)  # that aws-ofi-nccl selected
+    node_counts: tuple[int, ...] = ()  # that communicators span, ascending
     multi_node_nvlink: bool = False
     gdr: bool | None = None  # whether the rings use GPUDirect RDMA, as NCCL 2.24 and later print it
-    settings: dict[str, str] = field(default_factory=dict)  # variables that NCCL reports, e.g. NCCL_NET
-    # for each fact the first line that shows it, by keys such as ``channel Socket``, ``plugin missing``
+    settings: dict[str, str] = field(default_factory=dict)  # e.g. NCCL_NET
+    # the first line that shows each fact, by keys such as ``channel Socket``, ``plugin missing``
     evidence: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no line that says anything about the network."""
+        """Whether nothing says anything about the network."""
         return not (self.evidence or self.settings)
 
     @classmethod
     def together(cls, parts: Iterable[NcclLines]) -> NcclLines:
-        """Return what lines, or logs, say together; of a setting the last counts, of a proof the first."""
+        """Of a setting the last counts, of a proof the first."""
         channels, networks, providers = Counter[str](), Counter[str](), Counter[str]()
         settings, evidence = dict[str, str](), dict[str, str]()
         nodes, rdma_channels, has_nvlink, gdr = set[int](), 0, False, None
@@ -98,8 +98,8 @@ def _unset(variable: str, value: str) -> str:
     return f"Unset {variable} ({value} now), unless it is meant."
 
 
-# the keys of `NcclLines.evidence`, besides the names of variables; CHANNEL, NETWORK and PROVIDER are followed
-# by the name of what is used
+# keys of `NcclLines.evidence`, besides the names of variables; CHANNEL, NETWORK and PROVIDER are followed by
+# the name of what is used
 CHANNEL, NETWORK, PROVIDER = "channel", "network", "provider"
 IB_DEVICES, IB_NONE, SOCKETS = "IB devices", "no IB devices", "sockets"
 PLUGIN_MISSING, OFI, OFI_NONE, OFI_OLD = "plugin missing", "OFI", "no OFI provider", "libfabric too old"
@@ -108,8 +108,8 @@ RINGS, IB_INTERFACE = "rings", "IB interface"
 
 _MARK = re.compile(r"NCCL (?:INFO|WARN|TRACE) +")
 _TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_REPEATED = re.compile(r" *\[repeated \d+x across cluster\].*$")  # Ray's summary of equal lines
-_MAX_CHARS = 200  # of a line that proves something
+_REPEATED = re.compile(r" *\[repeated \d+x across cluster\].*$")  # by Ray
+_MAX_CHARS = 200  # of a line
 
 _CHOSEN = re.compile(r"Using network (.+)")
 _ASSIGNED = re.compile(r"Assigned NET plugin (.+?) to comm")
@@ -159,7 +159,7 @@ def _setting(match: re.Match[str], line: str) -> NcclLines:
     return NcclLines(settings={match[1]: value}, evidence={match[1]: line})
 
 
-_FORMATS = (  # the first that matches tells what a line says
+_FORMATS = (  # the first that matches counts
     (_NET_CHANNEL, _channel),
     (_CHOSEN, _network),
     (_ASSIGNED, _network),
@@ -171,7 +171,7 @@ _FORMATS = (  # the first that matches tells what a line says
 
 
 def read_nccl(lines: Iterable[str]) -> NcclLines:
-    """Return what the lines of a log say; lines of other programs are skipped."""
+    """Lines of other programs are skipped."""
     return NcclLines.together(said for line in lines for said in _said_by(line))
 
 
@@ -204,7 +204,7 @@ _PROVIDER_NAMES = {
     "psm3": "Omni-Path",
     "verbs": "InfiniBand (libfabric)",
 }
-# what NCCL or its plugin says only on nodes that have a fabric, or are set up for one
+# said only on nodes that have a fabric, or are set up for one
 _FABRIC_SIGNS = (IB_DEVICES, IB_INTERFACE, OFI, OFI_NONE, OFI_OLD)
 _OFF = ("", "none", "0", "socket")
 _INFINIBAND_PORT = re.compile(r":\d+/IB\b")
@@ -213,7 +213,7 @@ _INFINIBAND_PORT = re.compile(r":\d+/IB\b")
 def nccl_verdict(found: NcclLines, nodes: int | None, fabric: str = "") -> Finding | None:
     """Return the verdict that the lines prove; None if they prove nothing.
 
-    ``fabric`` says what else shows that there is a fast fabric, e.g. ``n1 has 4 EFA ports``; or is empty.
+    ``fabric`` is what else shows a fast fabric, e.g. ``n1 has 4 EFA ports``.
     """
     if found.multi_node_nvlink and not found.channels:
         return _ok("NVLink between nodes", "NCCL connects the nodes by NVLink", found, NVLINK)
@@ -326,7 +326,7 @@ def _sockets_advice(found: NcclLines, fabric: str) -> str:
 
 
 def _fabric_of(found: NcclLines) -> str:
-    """Return what in the lines shows that there is a fabric, or is meant to be; empty if nothing."""
+    """Return what in the lines shows that there is a fabric, or is meant to be."""
     if IB_DEVICES in found.evidence or IB_INTERFACE in found.evidence:
         return f"the nodes have {_ib_name(found)}"
     if any(sign in found.evidence for sign in _FABRIC_SIGNS):
@@ -339,7 +339,7 @@ def _fabric_of(found: NcclLines) -> str:
 
 
 def _switched_off(found: NcclLines) -> str:
-    """Return the variable by which the user chose TCP; empty if there is none."""
+    """Return the variable by which the user chose TCP."""
     if found.settings.get("NCCL_NET", "").lower() == SOCKET.lower():
         return "NCCL_NET"
     if found.settings.get("NCCL_IB_DISABLE", "0") not in ("", "0"):
@@ -352,7 +352,6 @@ def _ok(transport: str, text: str, found: NcclLines, *names: str) -> Finding:
 
 
 def _fast_name(found: NcclLines) -> str:
-    """Return the name of the network that is not TCP."""
     providers = [name for name in found.providers if not _is_tcp(name)]
     if providers:
         return _PROVIDER_NAMES.get(providers[0].partition(";")[0], f"libfabric's {providers[0]}")
@@ -372,7 +371,7 @@ def _ib_name(found: NcclLines) -> str:
 
 
 def _gdr_text(found: NcclLines) -> str:
-    """Return how far GPUs and network cards exchange data directly; empty if that is not known."""
+    """Return how far GPUs and network cards exchange data directly."""
     total = sum(found.channels.values())
     if found.rdma_channels and found.rdma_channels < total:
         return f", {found.rdma_channels:,} of {count(total, 'channel')} with GPUDirect RDMA"

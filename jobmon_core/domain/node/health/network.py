@@ -19,32 +19,32 @@ from jobmon_core.domain.node.health.nccl import (
 )
 from jobmon_core.domain.node.telemetry.model import Fabric, FabricKind, FabricPort
 
-_FLAT_PER_S = 1e5  # bytes; the management of a fabric and ssh sessions cause far less
-_MUCH_PER_S = 5e6  # bytes in each direction; logs and metrics are far less
-_HEADERS = 1.25  # what a port counts for IP over InfiniBand, as a multiple of what the interface counts
+_FLAT_PER_S = 1e5  # the management of a fabric and ssh sessions cause far less
+_MUCH_PER_S = 5e6  # in each direction; logs and metrics are far less
+_HEADERS = 1.25  # a port counts IP over InfiniBand with so many times the bytes of the interface
 
 
 @dataclass(frozen=True, slots=True)
 class NodeFabric:
-    """What the counters of one node of a job showed."""
+    """The counters of one node of a job."""
 
     node: str
     fabric: Fabric
-    is_exclusive: bool  # whether the job has all cores of the node
+    is_exclusive: bool  # the job has all cores of the node
 
 
 @dataclass(frozen=True, slots=True)
 class _Traffic:
     node: str
-    ports: tuple[FabricPort, ...]  # those that are active and show their counters
-    rdma: float  # over the fabric, without IP over InfiniBand
-    ip: float  # over all network interfaces
-    is_flat: bool  # the fabric carries nothing
-    is_ip_busy: bool  # much is sent and much received, as by collectives; loading data only receives
+    ports: tuple[FabricPort, ...]  # active, with counters
+    rdma: float  # without IP over InfiniBand
+    ip: float
+    is_flat: bool
+    is_ip_busy: bool  # both ways, as by collectives; loading data only receives
 
 
 def fabric_text(nodes: Sequence[NodeFabric]) -> str:
-    """Return what the first node with active ports has, e.g. ``n1 has 4 active EFA ports``; empty if none."""
+    """Return e.g. ``n1 has 4 active EFA ports``, of the first such node."""
     for each in nodes:
         ports = [port for port in each.fabric.ports if port.is_active]
         if ports:
@@ -53,10 +53,7 @@ def fabric_text(nodes: Sequence[NodeFabric]) -> str:
 
 
 def counters_verdict(nodes: Sequence[NodeFabric], number: int | None) -> Finding | None:
-    """Return the verdict that the counters of a job's nodes prove while its steps advance; None if none.
-
-    ``number`` is how many nodes the job has, None if that is not known.
-    """
+    """Return what the counters prove of a job, on ``number`` nodes, whose steps advance; None if nothing."""
     measured = [each for each in nodes if each.fabric.span_s]
     traffic = [found for each in measured if (found := _traffic(each)) is not None]
     if not traffic:
@@ -74,7 +71,7 @@ def counters_verdict(nodes: Sequence[NodeFabric], number: int | None) -> Finding
 def _used(
     traffic: Sequence[_Traffic], flat: Sequence[str], number: int | None, evidence: tuple[str, ...]
 ) -> Finding:
-    """Return the verdict on a fabric that at least one node uses; ``flat`` are the nodes that do not."""
+    """``flat`` are the nodes that do not use the fabric."""
     name = traffic[0].ports[0].kind
     if flat:
         verb = "send"
@@ -106,7 +103,7 @@ def _flat(traffic: Sequence[_Traffic], evidence: tuple[str, ...]) -> Finding:
 
 
 def _traffic(found: NodeFabric) -> _Traffic | None:
-    """Return the traffic of a node; None if it has no fabric, or hides its counters."""
+    """Return None if a node has no fabric, or hides its counters."""
     fabric = found.fabric
     ports = tuple(port for port in fabric.ports if port.is_active and port.bytes_per_s is not None)
     if not ports or fabric.sent_per_s is None or fabric.received_per_s is None:
@@ -162,11 +159,7 @@ def network_verdict(
     is_advancing: bool = False,
     unread: str = "",
 ) -> Finding:
-    """Return the verdict on the network of a running job; None means "not known".
-
-    ``fabrics`` is what agents see. If its steps advance, its collectives run. ``unread``: why its logs could
-    not be read.
-    """
+    """Return the verdict on the network of a running job; ``unread``: why its logs could not be read."""
     if nodes == 1 and max(nccl.node_counts, default=1) == 1:
         text = "the job has one node, so nothing has to leave it"
         return network_finding(NetworkState.NOT_APPLICABLE, text=text)
@@ -200,7 +193,7 @@ def _unknown(nodes: int | None, nccl: NcclLines, fabric: str, unread: str) -> Fi
 
 
 def _confirmed(said: Finding, counted: Finding | None) -> Finding:
-    """Return what NCCL says, unless the counters of a node or a card show that it does not hold there."""
+    """Return what NCCL says, unless the counters of a node or a card contradict it."""
     if counted is None or said.id != NetworkState.OK:
         return said
     if counted.id == NetworkState.DEGRADED:

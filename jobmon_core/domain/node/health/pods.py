@@ -1,7 +1,7 @@
 """Read what a pod answers to the script of `observe.kubectl`, and the GPUs that Ray's own agents measure.
 
-Sources of the formats: ``nvidia-smi --help-query-gpu`` and ``--help-query-compute-apps``; the text of
-``ray status`` (ray/autoscaler/_private/util.py) and ``gpus`` of ``/nodes?view=summary`` in Ray 2.9 to 2.60.
+Formats: ``nvidia-smi --help-query-gpu`` and ``--help-query-compute-apps``; ``ray status``
+(ray/autoscaler/_private/util.py) and ``gpus`` of ``/nodes?view=summary`` in Ray 2.9 to 2.60.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _EFA_NAMES = ("efa", "rdmap")
 
 
 class GpuProcess(NamedTuple):
-    """A process that uses a GPU of a pod. None: the driver does not show it, as in most containers."""
+    """On a GPU of a pod."""
 
     pid: int
     name: str
-    memory: int | None = None  # bytes
+    memory: int | None = None  # bytes; None: the driver hides it, as in most containers
     gpu_uuid: str = ""
 
 
@@ -47,7 +47,7 @@ class PodAnswer:
     processes: tuple[GpuProcess, ...] = ()
     cluster: ClusterResources | None = None
     nccl: NcclLines = _NO_LINES
-    ports: tuple[FabricPort, ...] = ()  # their names and kinds, without counters
+    ports: tuple[FabricPort, ...] = ()  # without counters
     checkpoints: CheckpointHealth | None = None
     problems: tuple[str, ...] = ()  # what it does not show, and why
 
@@ -81,7 +81,7 @@ def _gpu(index: int, looks: Sequence[Sequence[str]], processes: Sequence[GpuProc
 
 
 def read_processes(text: str) -> tuple[GpuProcess, ...]:
-    """Return the processes that nvidia-smi lists; other lines are skipped."""
+    """Return the processes that nvidia-smi lists."""
     found = []
     for line in text.splitlines():
         uuid, _, rest = line.partition(",")
@@ -95,7 +95,7 @@ def read_processes(text: str) -> tuple[GpuProcess, ...]:
 
 
 def read_ray_status(text: str) -> ClusterResources | None:
-    """Return what ``ray status`` shows; None if that is no such text."""
+    """Return None if this is no text of ``ray status``."""
     found = {match[3]: (float(match[1]), float(match[2])) for match in _RESOURCE.finditer(text)}
     if not found:
         return None
@@ -106,7 +106,7 @@ def read_ray_status(text: str) -> ClusterResources | None:
 
 
 def read_ports(text: str) -> tuple[FabricPort, ...]:
-    """Return the devices of /sys/class/infiniband, one a line; their names tell those of EFA."""
+    """Read a list of /sys/class/infiniband; names tell the devices of EFA."""
     return tuple(
         FabricPort(name, kind=FabricKind.EFA if name.startswith(_EFA_NAMES) else FabricKind.INFINIBAND)
         for name in text.split()
@@ -141,7 +141,7 @@ def read_checkpoints(text: str, folder: str) -> CheckpointHealth:
 
 
 def _folder_problem(text: str) -> str:
-    """Return the error of the shell about the folder, else that it has no checkpoint."""
+    """Return the error of the shell about the folder, if any."""
     error = next((line for line in text.splitlines() if "cd:" in line), "")
     if error:
         return error.rpartition(": ")[2]
@@ -149,7 +149,7 @@ def _folder_problem(text: str) -> str:
 
 
 def pod_answer(pod: str, sections: dict[str, str], checkpoint_folder: str) -> PodAnswer:
-    """Return what a pod's answer shows; ``sections`` are its parts by name."""
+    """Return what a pod's answer shows, whose ``sections`` have names."""
     processes = read_processes(sections.get("processes", ""))
     gpus = read_gpus(sections.get("gpus", ""), processes)
     cluster = None
@@ -180,19 +180,19 @@ def _why(text: str, otherwise: str) -> str:
 
 
 def _number(text: str) -> float | None:
-    """Return a number; None for other text, e.g. ``[N/A]``."""
+    """Return None for other text, e.g. ``[N/A]``."""
     if _FIGURE.fullmatch(text):
         return float(text)
     return None
 
 
-_MAX = 1e15  # of any number here; NaN is not below it
+_MAX = 1e15  # NaN is not below it
 
 
 def parse_node_gpus(
     entries: Iterable[Mapping[str, object]],
 ) -> tuple[tuple[Gpu, ...], tuple[GpuProcess, ...]]:
-    """Return the GPUs and the processes on them; entries that cannot be read are skipped."""
+    """Return the GPUs and the processes on them."""
     gpus, processes = [], []
     for entry in entries:
         index, uuid = _ray_number(entry, "index"), entry.get("uuid")

@@ -1,10 +1,10 @@
-"""Decide what one look at a host shows about a job on it. No other module does this.
+"""Decide what one look at a host shows about a job on it.
 
 A job has ended only if there is evidence: the exit code that jobmon's wrapper recorded, the status that tmux
 keeps, a marker that the user named, a restart of the host or of its container, or the record that the
 command was never started. A new boot id shows a restart only if the host booted after the last answer with
-the old one and does not call itself by another name. Otherwise another machine answers under the same alias
-(login1, login2), and that says nothing about the job. If a process is gone without evidence, the outcome is
+the old one and does not call itself by another name: else another machine answers under the same alias
+(login1, login2), which says nothing about the job. If a process is gone without evidence, the outcome is
 unknown.
 """
 
@@ -29,7 +29,7 @@ from jobmon_core.domain.slurm.states import JobState
 if TYPE_CHECKING:
     from jobmon_core.domain.node.hosts.model import HostJob
 
-KEEP_DAYS = 30  # after the end of its job
+KEEP_DAYS = 30  # after the end
 _DAY_S = 86_400.0
 _RUN_ID = re.compile(r"[0-9a-f]{14,20}")
 
@@ -39,7 +39,7 @@ _NOT_STARTED = "it was not started: the connection was lost first"
 _WRAPPER_KILLED = "its wrapper was killed: how the job ends will not be recorded"
 _STARTING = "it is being started"
 _SIGKILL, _SHELL_BASE = 9, 128  # a shell reports "killed by signal n" as 128 + n
-_CLOCK_TOLERANCE_S = 2.0  # times of files and of processes are rounded
+_CLOCK_TOLERANCE_S = 2.0  # times are rounded
 _START_TIMEOUT_S = 120.0  # a wrapper that has recorded no process by then was killed
 
 
@@ -58,11 +58,11 @@ class Gone:
 
 
 Shown = HostJobStatus | JobEnd | Gone
-_Clock = Callable[[float], int]  # converts a time of the host's clock to this machine's clock (Unix seconds)
+_Clock = Callable[[float], int]  # from the host's clock to this machine's
 
 
 def apply_look(number: int, job: HostJob, look: HostLook, now_s: float) -> tuple[HostJob, Shown]:
-    """Return the updated record of a job, and what a look at its host at ``now_s`` (Unix seconds) shows."""
+    """Return the updated record of a job, and what a look at its host shows."""
     finding = judge(number, job, look, now_s)
     if isinstance(finding, HostJobStatus) and finding.is_elsewhere:
         return job, finding
@@ -88,7 +88,6 @@ def _with_machine(job: HostJob, run: SeenRun | None, look: HostLook) -> HostJob:
 
 
 def _with_memory(job: HostJob, end: JobEnd, oom_kills: int | None) -> JobEnd:
-    """Return the end: out of memory if SIGKILL ended it and the cgroup's count of OOM kills has risen."""
     was_killed = end.signal == _SIGKILL or end.exit_code == _SHELL_BASE + _SIGKILL
     if not was_killed or oom_kills is None or job.oom_kills is None or oom_kills <= job.oom_kills:
         return end
@@ -96,7 +95,7 @@ def _with_memory(job: HostJob, end: JobEnd, oom_kills: int | None) -> JobEnd:
 
 
 def judge(number: int, job: HostJob, look: HostLook, now_s: float) -> Shown:
-    """Return what a look at its host at ``now_s`` (Unix seconds) shows about the job with this number."""
+    """Return what a look shows about the job with this number."""
 
     def here(there_s: float) -> int:
         return int(now_s - (look.clock_there_s - there_s))
@@ -132,7 +131,7 @@ def _end_of_run(run: SeenRun | None, here: _Clock) -> JobEnd | None:
 
 
 def _end_of_pane(job: HostJob, look: HostLook, now_s: float) -> JobEnd | None:
-    """Return how the process of a tmux pane ended; None unless ``remain-on-exit`` kept its exit status."""
+    """Return how the process of a tmux pane ended; None unless ``remain-on-exit`` kept that."""
     pane = _own_pane(job, look)
     if pane is None or not pane.is_dead or job.boot_id != look.boot_id:
         return None
@@ -151,7 +150,6 @@ def _own_pane(job: HostJob, look: HostLook) -> Pane | None:
 
 
 def _running_status(job: HostJob, run: SeenRun | None, look: HostLook, now_s: float) -> HostJobStatus | None:
-    """Return the status of a job of which a process runs or may run; None if none does, or none is known."""
     if is_another_machine(job, run, look, now_s):
         return HostJobStatus(JobState.RUNNING, _elsewhere(job, run, look), is_elsewhere=True)
     wrapper, command = (run.wrapper, run.command) if run else (None, None)
@@ -164,7 +162,7 @@ def _running_status(job: HostJob, run: SeenRun | None, look: HostLook, now_s: fl
 
 
 def is_another_machine(job: HostJob, run: SeenRun | None, look: HostLook, now_s: float) -> bool:
-    """Whether another machine answered: its boot id differs, and nothing shows that the host restarted."""
+    """Whether the boot id differs, and nothing shows that the host restarted."""
     boot_id = _boot_id(job, run)
     if boot_id in ("", look.boot_id):
         return False
@@ -197,7 +195,7 @@ def _elsewhere(job: HostJob, run: SeenRun | None, look: HostLook) -> str:
 
 
 def _is_new(job: HostJob, marker: SeenFile) -> bool:
-    """Whether a marker was written by this job, not by an earlier one."""
+    """Whether this job wrote a marker, not an earlier one."""
     started_s = job.started_there_s
     is_later = started_s is not None and marker.modified_there_s >= started_s - _CLOCK_TOLERANCE_S
     return is_later or marker.stamp != job.old_marker
@@ -216,7 +214,6 @@ def _without_evidence(job: HostJob, run: SeenRun | None, look: HostLook, now_s: 
 
 
 def _restart_reason(process: HostProcess, look: HostLook) -> str:
-    """Return which restart ended a process; empty if none did."""
     if process.boot_id != look.boot_id:
         return RESTARTED
     if look.is_other_container(process):
@@ -225,10 +222,7 @@ def _restart_reason(process: HostProcess, look: HostLook) -> str:
 
 
 def may_be_removed(job: HostJob, now_s: float) -> bool:
-    """Whether jobmon may remove what it made on the host: nobody watches the job, and it ended long ago.
-
-    A job without a known end may still run there.
-    """
+    """Whether nobody watches the job, and it ended long ago; one without a known end may still run there."""
     if not _RUN_ID.fullmatch(job.run_id) or job.is_removed or not job.is_dropped or job.end is None:
         return False
     ended_s = max(job.registered_s, job.end.end_s or 0)

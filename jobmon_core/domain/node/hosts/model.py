@@ -1,7 +1,7 @@
 """A job on a host, as the user names it, and what one look at the host shows of it.
 
 Times of the host's clock are named ``..._there_s``; all others are Unix seconds of this machine. None means
-that it is not known.
+"not known".
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _ONE_OF = ("tmux", "pid", "process")
 
 @dataclass(frozen=True, slots=True)
 class HostTarget:
-    """One job on a host, as the user names it; each part is empty if it was not named."""
+    """One job on a host, as the user names it."""
 
     tmux: str = ""  # a session, or a pane as session:window.pane
     pid: int = 0
     marker: str = ""  # its existence shows that the job succeeded
     log: str = ""
-    process: str = ""  # a part of the command line of a process, e.g. ``train.py``
+    process: str = ""  # a part of a command line, e.g. ``train.py``
     files: str = ""  # the folder of its outputs, which are counted
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> HostTarget:
-        """Read the words of one job; each kind may occur once.
+        """Read the words of one job.
 
         Raises:
             ValueError: says what is wrong with which word.
@@ -66,7 +66,7 @@ class HostTarget:
         return tuple(f"{kind}:{value}" for kind in KINDS if (value := getattr(self, kind)))
 
     def name(self, argv: Sequence[str]) -> str:
-        """Return a name for the job, whose process has this command line (empty without a process)."""
+        """Return a name for the job; without a process, ``argv`` is empty."""
         if self.tmux:
             return self.tmux
         if argv and not self.log:
@@ -97,22 +97,22 @@ def _pid(text: str) -> int:
 
 
 _NO_TARGET = HostTarget()
-TICKS_PER_S = 100  # USER_HZ, the unit of times in /proc/PID/stat: 100 on every architecture in use
+TICKS_PER_S = 100  # USER_HZ, the unit in /proc/PID/stat: 100 on every architecture in use
 
 
 @dataclass(frozen=True, slots=True)
 class HostProcess:
-    """A process of a host, distinguished from any other one with the same PID."""
+    """A process, distinguished from any other one with the same PID."""
 
     pid: int
-    start_ticks: int  # since the boot of the host
+    start_ticks: int  # since boot
     boot_id: str
     pid_namespace: str = ""  # a container has its own
 
 
 @dataclass(frozen=True, slots=True)
 class JobEnd:
-    """How a job ended, as its host shows it: by a file, by tmux or by a restart."""
+    """How a job ended, as its host shows it."""
 
     state: str  # Slurm's word
     exit_code: int | None = None
@@ -123,26 +123,26 @@ class JobEnd:
 
 @dataclass(frozen=True, slots=True)
 class HostJob:
-    """What jobmon keeps of a job on a host; the content of its record."""
+    """The record of a job on a host."""
 
     host: str = ""
     name: str = ""
     target: HostTarget = _NO_TARGET
     run_id: str = ""  # of a command that jobmon started there
     process: HostProcess | None = None  # the one that is followed
-    pane_id: str = ""  # of tmux, if the process is that of a pane, whose exit status tmux shows
-    boot_id: str = ""  # of the host when the watching began
+    pane_id: str = ""  # of tmux, if the process is that of a pane
+    boot_id: str = ""  # when the watching began
     machine: str = ""  # its own name for itself: an alias may reach several machines
     old_marker: str = ""  # inode and time of the marker that was there when the watching began
-    has_marker: bool = False  # whether its marker was there at the latest look
+    has_marker: bool = False  # at the latest look
     registered_s: float = 0.0
-    start_s: int | None = None  # when its process started
+    start_s: int | None = None  # of its process
     started_there_s: float | None = None  # the same time by the clock of the host
     command: str = ""
     workdir: str = ""
-    oom_kills: int | None = None  # of the cgroup of the host when the job was first seen there
+    oom_kills: int | None = None  # of the host's cgroup when the job was first seen
     end: JobEnd | None = None
-    is_dropped: bool = False  # nobody watches it any more
+    is_dropped: bool = False  # nobody watches it
     is_removed: bool = False  # its folder on the host is gone
 
 
@@ -150,7 +150,7 @@ class HostJob:
 class SeenProcess:
     """One line of /proc/PID/stat."""
 
-    state: str  # one letter, see proc(5)
+    state: str  # see proc(5)
     parent: int
     group: int
     foreground_group: int  # of its terminal; -1 without one
@@ -164,7 +164,7 @@ class SeenProcess:
 
 @dataclass(frozen=True, slots=True)
 class Pane:
-    """A pane of tmux. A status and a signal of None mean that the end is not known, never success."""
+    """A pane of tmux. A status and a signal of None never mean success."""
 
     id: str
     pid: int | None  # tmux 3.8 and newer print none for a dead pane
@@ -186,7 +186,7 @@ class SeenFile:
 
     @property
     def stamp(self) -> str:
-        """A text that changes when the file is replaced or written."""
+        """A text that changes with the file."""
         return f"{self.inode} {self.modified_there_s}"
 
 
@@ -203,7 +203,7 @@ class SeenLog:
 class SeenRun:
     """The files of a command that jobmon started on the host."""
 
-    has_begun: bool  # its wrapper began
+    has_begun: bool
     is_unstarted: bool = False  # it was not started, and now never will be
     machine: str = ""  # that it was started on
     wrapper: HostProcess | None = None
@@ -217,7 +217,7 @@ _NO_USAGE = Sample()
 
 @dataclass(frozen=True, slots=True)
 class HostLook:
-    """One complete answer of a host: about itself, and by number about each of the jobs on it."""
+    """One answer of a host: about itself, and by number about each of the jobs on it."""
 
     boot_id: str = ""
     machine: str = ""  # what it calls itself
@@ -227,14 +227,14 @@ class HostLook:
     # by PID; None: it does not exist. A PID that is missing is not known
     processes: dict[int, SeenProcess | None] = field(default_factory=dict)
     panes: tuple[Pane, ...] = ()
-    markers: dict[int, SeenFile] = field(default_factory=dict)  # by job number; missing: there is none
-    logs: dict[int, SeenLog] = field(default_factory=dict)  # by job number
-    files: dict[int, Listing] = field(default_factory=dict)  # by job number; times are of the host's clock
-    runs: dict[int, SeenRun] = field(default_factory=dict)  # by job number
+    markers: dict[int, SeenFile] = field(default_factory=dict)  # missing: there is none
+    logs: dict[int, SeenLog] = field(default_factory=dict)
+    files: dict[int, Listing] = field(default_factory=dict)  # times are of the host's clock
+    runs: dict[int, SeenRun] = field(default_factory=dict)
     removed: tuple[int, ...] = ()  # the jobs whose folder on the host is gone now
     usage: Sample = _NO_USAGE  # of the whole host
     oom_kills: int | None = None  # in the host's cgroup so far
-    # by boot id: when a host with it last answered before this look, by the clock of this machine
+    # by boot id: when a host with it last answered before this look, by this machine's clock
     answered_s: Mapping[str, float] = field(default_factory=dict)
 
     def started_there_s(self, start_ticks: int) -> float:
@@ -242,7 +242,7 @@ class HostLook:
         return self.clock_there_s - (self.uptime_s - start_ticks / TICKS_PER_S)
 
     def is_alive(self, process: HostProcess) -> bool | None:
-        """Whether a process runs; None if the answer does not show it."""
+        """None if the answer does not show it."""
         if process.boot_id != self.boot_id or self.is_other_container(process):
             return False
         if process.pid not in self.processes:
@@ -251,6 +251,6 @@ class HostLook:
         return seen is not None and seen.runs and seen.start_ticks == process.start_ticks
 
     def is_other_container(self, process: HostProcess) -> bool:
-        """Whether a process belongs to another container; False if either one is not known."""
+        """False if either container is not known."""
         own, there = process.pid_namespace, self.pid_namespace
         return bool(own and there) and own != there

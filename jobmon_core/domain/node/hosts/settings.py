@@ -1,4 +1,4 @@
-"""The section ``hosts`` of the configuration: the hosts that are reached by ssh."""
+"""The section ``hosts`` of the configuration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Host(NamedTuple):
 
     name: str  # as the user calls it
     destination: str  # for ssh: a Host of ~/.ssh/config, or user@host
-    data: str = ""  # the folder there whose free space matters; empty: the home directory
+    data: str = ""  # whose free space matters; empty: the home directory
 
 
 def parse_hosts(section: Section) -> dict[str, Host]:
@@ -46,7 +46,7 @@ def find_host(hosts: Mapping[str, Host], name: str) -> Host:
     """Return a host by its name; one that is not configured is a destination that ssh itself knows.
 
     Raises:
-        ValueError: it cannot be a destination of ssh; the message says why.
+        ValueError: it cannot be a destination of ssh.
     """
     if name in hosts:
         return hosts[name]

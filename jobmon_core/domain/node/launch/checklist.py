@@ -1,7 +1,7 @@
 """The checks of a run that has just started: its workers, GPUs, logs and output folder.
 
-How many workers there should be is what the user says, else what a launcher was asked for. What Slurm has
-granted is not counted: `--ntasks=4` without srun starts one process, and often that is meant.
+There should be as many workers as the user says, else as a launcher was asked for. What Slurm has granted is
+not counted: `--ntasks=4` without srun starts one process, and often that is meant.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from jobmon_core.domain.node.telemetry.processes import is_helper
 from jobmon_core.domain.node.telemetry.summary import NodeGpu, all_gpus, gpu_name
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 
-# srun prints them to its error output when the tasks end (Slurm 22.05, ``src/srun/libsrun/srun_job.c``)::
+# srun prints them when the tasks end (Slurm 22.05, ``src/srun/libsrun/srun_job.c``)::
 #
 #     srun: error: n1: task 3: Exited with exit code 1
 #     srun: error: n[1-2]: tasks 0-2,5: Killed
@@ -60,7 +60,7 @@ def launches(facts: LaunchFacts) -> tuple[RankGroup, ...]:
 
 
 def check_workers(facts: LaunchFacts) -> Finding:
-    """Return how the check of the workers came out."""
+    """Compare the workers that run with those that should."""
     return replace(_check_workers(facts), id=WORKERS)
 
 
@@ -103,7 +103,7 @@ def _against_settings(facts: LaunchFacts, found: tuple[RankGroup, ...], expected
 
 
 def _within(only: Worker, expected: int) -> Finding | None:
-    """Return how the check came out if the workers may be parts of the only program; None if they are not."""
+    """Return a result if the workers may be parts of the only program."""
     if only.children >= expected:
         return passed(f"{expected}/{count(expected, 'worker')}, processes of one program")
     if only.threads >= expected:
@@ -128,14 +128,12 @@ def _against_launcher(facts: LaunchFacts, found: tuple[RankGroup, ...]) -> Findi
 def _must_run(facts: LaunchFacts, launch: RankGroup) -> bool:
     """Whether a rank that should be running is missing.
 
-    A missing rank alone proves no failure: independent tasks end when their share of the work is done, and
-    if a rank of mpirun fails, mpirun ends all others, too.
+    Independent tasks end when their share of the work is done, and mpirun ends all ranks if one fails.
     """
     return bool(launch.missing) and (launch.needs_all or bool(_errors(facts, launch)))
 
 
 def _errors(facts: LaunchFacts, launch: RankGroup) -> dict[int, str]:
-    """Return what srun says about ranks that do not run."""
     if launch.launcher != _SRUN:
         return {}
     return {rank: facts.step_errors[rank] for rank in sorted(launch.missing) if rank in facts.step_errors}
@@ -160,7 +158,7 @@ def _programs(facts: LaunchFacts) -> Iterator[str]:
 
 
 def step_errors(lines: Iterable[str]) -> dict[int, str]:
-    """Return the line about each failed task of a step, by its rank; a line about very many is skipped."""
+    """Return srun's line about each failed task, by its rank; a line about very many is skipped."""
     found: dict[int, str] = {}
     for line in lines:
         if match := _LINE.search(line):
@@ -171,7 +169,7 @@ def step_errors(lines: Iterable[str]) -> dict[int, str]:
 
 
 def check_gpus(facts: LaunchFacts, peaks: Mapping[str, float]) -> Iterator[Finding]:
-    """Yield how the checks of the GPUs came out; nothing without GPUs, or if a node does not report."""
+    """Yield nothing without GPUs, or if a node does not report."""
     gpus = _gpus(facts)
     if not gpus or not facts.is_complete:
         return
@@ -227,7 +225,7 @@ def with_peaks(peaks: Mapping[str, float], facts: LaunchFacts) -> dict[str, floa
 
 
 def _gpus(facts: LaunchFacts) -> list[NodeGpu]:
-    """Return the GPUs that the job may use, without MIG and lost ones: of these, too little is known."""
+    """Leave out MIG and lost ones: of these, too little is known."""
     return [
         each
         for each in all_gpus(facts.reports)
@@ -246,7 +244,7 @@ def _named(facts: LaunchFacts, gpus: list[NodeGpu]) -> str:
 
 
 def check_files(facts: LaunchFacts) -> Iterator[Finding]:
-    """Yield the results about the job's logs, and the worker logs, folder and outputs that the user named."""
+    """Check the job's logs, and the worker logs, folder and outputs that the user named."""
     if facts.worker_logs:
         yield from _worker_logs(facts, facts.worker_logs)
     if facts.folder:
@@ -271,7 +269,7 @@ def _worker_logs(facts: LaunchFacts, logs: WorkerLogs) -> Iterator[Finding]:
 
 
 def _number_of_logs(facts: LaunchFacts, logs: WorkerLogs, expected: int) -> Finding:
-    # with `launch_timeout`, each log must have text by then; else it only has to exist
+    # with `launch_timeout`, each log must have text by then
     number, have = logs.written + len(logs.empty), "have a log"
     if facts.has_own_window:
         number, have = logs.written, "have written a log"

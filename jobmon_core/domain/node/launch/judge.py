@@ -77,7 +77,7 @@ def _checklist(facts: LaunchFacts, peaks: dict[str, float], *, with_processes: b
 
 
 def _judged(state: LaunchState, facts: LaunchFacts) -> tuple[LaunchState, Event | None]:
-    """Return the state with a verdict, if the time for it has come, and the event about it."""
+    """Judge if the time for it has come."""
     failed = state.of(Severity.CRITICAL)
     if facts.age_s < facts.window_s or (failed and not _is_certain(state, facts, failed)):
         return state, None
@@ -98,7 +98,6 @@ def _judged(state: LaunchState, facts: LaunchFacts) -> tuple[LaunchState, Event 
 
 
 def _is_certain(state: LaunchState, facts: LaunchFacts, failed: tuple[Finding, ...]) -> bool:
-    """Whether checks have failed for 20 seconds, or only logs or output are missing after a set window."""
     if facts.has_own_window and all(item.id in _FILES for item in failed):
         return True
     return state.failing_since_s is not None and facts.now_s - state.failing_since_s >= _MUST_LAST_S
@@ -125,7 +124,7 @@ def _failed(
 def _recovered(
     state: LaunchState, items: tuple[Finding, ...], facts: LaunchFacts
 ) -> tuple[LaunchState, Event | None]:
-    """Return the state of a failed launch, and the event if all that was missing is there now."""
+    """Return an event if all that was missing is there now."""
     now = {item.id: item.severity for item in items}
     failed = {item.id for item in state.of(Severity.CRITICAL)}
     is_over = all(now.get(name) in (Severity.INFO, Severity.WARNING) for name in failed)
@@ -157,7 +156,7 @@ def started_text(items: tuple[Finding, ...]) -> str:
 
 
 def without_repeats(new: Iterable[Event], known: Iterable[Event], task: str) -> Iterator[Event]:
-    """Yield the new events about a task; one that repeats a known event becomes quiet: it sends no message.
+    """Make a new event that repeats a known one quiet: it sends no message.
 
     A failed launch repeats the failure that the log shows; a dead worker repeats the failed launch.
     """

@@ -1,4 +1,4 @@
-"""What is checked after the start of a run, and how the checks came out. Times are Unix seconds."""
+"""What is checked after the start of a run, and how that came out. Times are Unix seconds."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.node.telemetry.model import GONE, AgentReport, Folder, Worker
 
-WINDOW_S = 60.0  # after the start of a run, unless the user names another `launch_timeout`
+WINDOW_S = 60.0  # unless the user names another `launch_timeout`
 
-# the ids of the checks, stable as values in `--json`
+# ids of the checks, stable in `--json`
 WORKERS, GPUS = "workers", "gpus"
 GPU_SHARING, GPU_LOAD = "gpu sharing", "gpu load"
 WORKER_LOGS, EMPTY_LOGS = "worker logs", "empty logs"
@@ -21,15 +21,15 @@ OUTPUT_FOLDER, FIRST_OUTPUT, OUTPUT_FILES = "output folder", "first output", "ou
 
 @dataclass(frozen=True, slots=True)
 class LaunchState:
-    """What is known about the launch of the latest run of a task, kept from look to look."""
+    """What is known about the launch of a task's latest run, from look to look."""
 
     started_s: float = 0.0  # of the run
     first_look_s: float = 0.0
     window_s: float = WINDOW_S
-    verdict: Severity = Severity.PENDING  # how the launch went
+    verdict: Severity = Severity.PENDING
     items: tuple[Finding, ...] = ()  # the checks
-    failing_since_s: float | None = None  # since when at least one check has failed at each look
-    reported: EventKind | None = None  # the kind of the event that reported a failure; None once it is over
+    failing_since_s: float | None = None  # since when a check has failed at each look
+    reported: EventKind | None = None  # the event about a failure; None once it is over
     gpu_peaks: dict[str, float] = field(default_factory=dict)  # highest utilisation in %, by node and index
 
     @property
@@ -43,43 +43,43 @@ class LaunchState:
 
 
 class WorkerLogs(NamedTuple):
-    """The worker logs that exist, of those that the user named."""
+    """The logs that exist, of those that the user named."""
 
-    written: int = 0  # how many are not empty
-    empty: tuple[str, ...] = ()  # the paths of the empty ones
+    written: int = 0  # not empty
+    empty: tuple[str, ...] = ()
     are_counted: bool = True  # there should be one for each worker
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchFacts:
-    """All that one look at a run that has just started found. None means "not known"."""
+    """What one look at a run that has just started found. None means "not known"."""
 
     now_s: float
     started_s: float  # of the run, or its latest return from a suspension
-    run_s: float  # the start of the run, which distinguishes it from other runs
+    run_s: float  # which distinguishes the run
     window_s: float = WINDOW_S
     has_own_window: bool = False  # the user named the window
-    reports: tuple[AgentReport, ...] = ()  # the current ones of this run, one for each node
-    is_complete: bool = False  # each node of the task has a report
-    why_no_report: str = ""  # why there is no report, if that is known
+    reports: tuple[AgentReport, ...] = ()  # current ones of this run, one for each node
+    is_complete: bool = False  # each node has a report
+    why_no_report: str = ""
     num_workers: int | None = None  # as the user says
     gpu_ids: tuple[int, ...] = ()  # as the user says
     step_errors: Mapping[int, str] = field(default_factory=dict)  # by rank: the line that srun printed
     worker_logs: WorkerLogs | None = None  # None if the user named none
     folder: Folder | None = None  # of outputs; None if the user named none, or it could not be looked at
-    is_folder_of_node: bool = False  # a node looked at the folder, else this host did
+    is_folder_of_node: bool = False  # a node looked at it, else this host did
     has_output: bool | None = None  # in any log; None without a log
-    outputs: int | None = None  # the number of output files; None if the user named none
-    is_at_end: bool = False  # its log says that all is done
+    outputs: int | None = None  # how many files; None if the user named none
+    is_at_end: bool = False  # by its log
 
     @property
     def age_s(self) -> float:
-        """For how long it has been running."""
+        """For how long it has run."""
         return self.now_s - self.started_s
 
     @property
     def workers(self) -> tuple[Worker, ...]:
-        """The running workers of all nodes."""
+        """Those that run, on all nodes."""
         found = (worker for report in self.reports for worker in report.latest.workers)
         return tuple(worker for worker in found if worker.status not in GONE)
 

@@ -9,14 +9,13 @@ from typing import NamedTuple
 class AgentSettings(NamedTuple):
     """The section ``agent`` of the configuration.
 
-    Nobody expects a program that watches jobs to log in to their nodes, and a site may take that for an
-    attack; so ``ssh`` is off unless the user asks for it.
+    A site may take logging in to a job's nodes for an attack; so ``ssh`` is off unless the user asks for it.
     """
 
     enabled: bool = True
     interval_s: float = 5.0  # between two reports
-    at_most: int = 16  # tasks with an agent, of all jobs of one monitor; each takes memory of the login node
-    ssh: bool = False  # whether to log in to the nodes where Slurm starts no step
+    at_most: int = 16  # tasks with an agent, of one monitor; each takes memory of the login node
+    ssh: bool = False  # whether to log in where Slurm starts no step
 
 
 AGENT_MODULE = "jobmon_core.agent"
@@ -29,38 +28,34 @@ _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 3600.0
 class AgentOptions(NamedTuple):
     """What an agent measures, and where it reports; one of ``job_id`` and ``pids`` is needed."""
 
-    folder: str  # of the task's telemetry, an absolute path; the agent writes to a folder NODE in it
-    job_id: str = ""  # SLURM_JOB_ID in the environment of the task's processes: of an array task, its raw id
-    pids: tuple[int, ...] = ()  # the first processes of a task outside Slurm; their descendants belong to it
-    node: str = ""  # the name of the folder; empty: SLURMD_NODENAME, else the name of the host
+    folder: str  # of the task's telemetry; the agent writes to a folder NODE in it
+    job_id: str = ""  # SLURM_JOB_ID of the processes: of an array task, its raw id
+    pids: tuple[int, ...] = ()  # the first processes of a task outside Slurm
+    node: str = ""  # empty: SLURMD_NODENAME, else the name of the host
     interval_s: float = 5.0  # between two reports
     lifetime_s: float = _LONGEST_S  # after which the agent ends, whatever the task does
     disks: tuple[str, ...] = ()  # folders on the file systems to watch
-    logs: tuple[str, ...] = ()  # files to search for words like "error"
+    logs: tuple[str, ...] = ()  # to search for words like "error"
 
 
 def agent_command(options: AgentOptions) -> tuple[str, ...]:
-    """Return the arguments of the Python interpreter that start an agent."""
+    """Return the arguments of Python that start an agent."""
     values = [("folder", options.folder), ("job", options.job_id), ("node", options.node)]
     values += [("pid", str(pid)) for pid in options.pids]
     values += [("interval", f"{options.interval_s:g}"), ("lifetime", f"{options.lifetime_s:g}")]
     values += [("disk", path) for path in options.disks]
     values += [("log", path) for path in options.logs]
-    # -P: no module in the working directory of the job replaces one of ours
+    # -P: no module in the job's working directory replaces one of ours
     return ("-P", "-m", AGENT_MODULE, *(f"--{name}={value}" for name, value in values if value))
 
 
 def killed_first(command: Sequence[str]) -> tuple[str, ...]:
-    """Return a command that runs ``command`` as what the kernel kills first if memory runs out."""
+    """Return ``command`` as what the kernel kills first if memory runs out."""
     return ("/bin/sh", "-c", _KILLED_FIRST, *command)
 
 
 def parse_agent_options(arguments: tuple[str, ...]) -> AgentOptions:
-    """Return the options in ``arguments``, those after the name of the module.
-
-    Raises:
-        ValueError: an option is unknown, has no value or a wrong one, or a required one is missing.
-    """
+    """Raise ValueError for an option that is unknown, wrong or missing."""
     values: dict[str, list[str]] = {name: [] for name in _NAMES}
     for argument in arguments:
         name, equals, value = argument.removeprefix("--").partition("=")

@@ -1,4 +1,4 @@
-"""The history of a task: which samples an agent keeps, so that its files stay small, and their means."""
+"""Which samples an agent keeps, so that its files stay small, and their means."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", Gpu, Worker, Node, Cpu)
 
-# all other fields are as in the last sample, except those that `_gpu` takes from all samples
+# others are as in the last sample, except those that `_gpu` takes from all samples
 _AVERAGED = {
     Gpu: (
         *("utilization_percent", "memory", "power_w", "temperature_c"),
@@ -29,10 +29,9 @@ _DIGITS = 1  # after the point; rates are whole numbers
 
 
 def mean_sample(samples: Sequence[Sample]) -> Sample:
-    """Return one sample for the spans of all ``samples``, at least one, oldest first.
+    """Return one sample for all ``samples``, at least one, oldest first; means are weighted by the spans.
 
-    Figures are means weighted by the spans; what is no average is as in the last sample, but the extremes of
-    GPU utilisation and the reasons for which a GPU was slowed down are those of all samples.
+    The extremes of GPU utilisation and the reasons for which a GPU was slowed down are those of all samples.
     """
     last = samples[-1]
     if len(samples) == 1:
@@ -54,7 +53,7 @@ def mean_sample(samples: Sequence[Sample]) -> Sample:
 
 
 def rounded(record: T, changes: Mapping[str, Any] = MappingProxyType({})) -> T:
-    """Return a record with changes; floats have one decimal, rates none, so that files stay small."""
+    """Floats have one decimal, rates none, so that files stay small."""
     values = dict(changes)
     for name in _FIELDS[type(record)]:
         value = values.get(name, getattr(record, name))
@@ -89,11 +88,11 @@ def _mean(records: Sequence[tuple[T, float]]) -> T:
 
 
 _MINUTE_S, _DAY_S = 60.0, 86400.0
-_DETAILED_S = 10 * _MINUTE_S  # at the start of the agent's life: every sample is kept
-# up to which age of the agent, and the time from one stored mean to the next
+_DETAILED_S = 10 * _MINUTE_S  # at the start, every sample is kept
+# up to which age of the agent, and the time between two stored means
 _STEPS_S = ((_DETAILED_S, 0.0), (3 * _DAY_S, _MINUTE_S))
-_LAST_STEP_S = 10 * _MINUTE_S  # the same for an older agent
-_MAX_PENDING = 16  # samples in memory; their mean replaces them when there are more
+_LAST_STEP_S = 10 * _MINUTE_S  # of an older agent
+_MAX_PENDING = 16  # when there are more, their mean replaces them
 
 
 @dataclasses.dataclass(slots=True)
@@ -101,12 +100,12 @@ class Thinning:
     """Collects samples until their mean is due."""
 
     started_s: float  # of the agent
-    step_s: float | None = None  # between two means; None: it grows with the age of the agent
+    step_s: float | None = None  # between two means; None: it grows with the agent's age
     _pending: list[Sample] = dataclasses.field(default_factory=list)  # oldest first; the first may be a mean
     _has_names: bool = False
 
     def add(self, sample: Sample) -> Sample | None:
-        """Take the next sample; return the mean of the collected ones if it is due."""
+        """Return the mean of the collected samples if it is due."""
         if len(self._pending) >= _MAX_PENDING:
             self._pending = [mean_sample(self._pending)]
         self._pending.append(sample)
@@ -117,13 +116,13 @@ class Thinning:
         return None
 
     def held_back(self) -> Sample | None:
-        """Return the mean of the collected samples without the latest one; None if there are none."""
+        """Return the mean of the collected samples without the latest one."""
         if len(self._pending) > 1:
             return without_names(mean_sample(self._pending[:-1]))
         return None
 
     def flush(self) -> Sample | None:
-        """Return the mean of the samples collected so far; None if there are none."""
+        """Return the mean of the samples collected so far."""
         if not self._pending:
             return None
         mean = mean_sample(self._pending)
@@ -141,7 +140,7 @@ class Thinning:
 
 
 def without_names(sample: Sample) -> Sample:
-    """Return a sample without worker names, GPU names and UUIDs: the first one stored with any has them."""
+    """Drop what the first stored sample has: the names of workers and GPUs, and UUIDs."""
     return dataclasses.replace(
         sample,
         workers=tuple(dataclasses.replace(worker, name="") for worker in sample.workers),

@@ -1,10 +1,9 @@
-"""What an agent measures on one node of a running task: the task's processes, GPUs and memory, and the node.
+"""What an agent measures on one node of a running task.
 
-Percentages, rates and the power are averages over `Sample.span_s`; all other figures are as of its end,
-unless their comment says otherwise. Samples of the history also average some sizes and the temperature, see
-`telemetry.mean`. Times are Unix seconds, durations are seconds, sizes are bytes, rates are per second,
-percentages are 0 to 100 unless stated. None means "not available", e.g. because the driver does not offer a
-figure; it is never 0 instead.
+Percentages, rates and power are averages over `Sample.span_s`; all other figures are as of its end, unless
+their comment says otherwise. Samples of the history also average some sizes and the temperature, see
+`telemetry.mean`. Times are Unix seconds, sizes bytes, rates per second, percentages 0 to 100 unless stated.
+None means "not available", e.g. because the driver does not offer a figure.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from jobmon_core.domain.artifacts.model import Disk
 
 
 class WorkerStatus(StrEnum):
-    """What a worker does, from the states of its main process in /proc."""
+    """By the states of a worker's main process in /proc."""
 
     RUNNING = "running"
     SLEEPING = "sleeping"
-    BLOCKED = "blocked"  # in the kernel, mostly waiting for a disk or a file server (state D)
+    BLOCKED = "blocked"  # in the kernel, mostly waiting for a disk or a file server
     STOPPED = "stopped"
     ZOMBIE = "zombie"
-    DEAD = "dead"  # it was seen and has ended
-    NOT_FOUND = "not_found"  # it was expected and never seen
+    DEAD = "dead"  # it was seen
+    NOT_FOUND = "not_found"  # it was never seen
 
 
 GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
@@ -32,25 +31,24 @@ GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """One worker: a process with a rank of its own, or else a topmost program, with its descendants."""
+    """A process with a rank of its own, or else a topmost program, with its descendants."""
 
     pid: int
-    name: str = ""  # the program and its script, e.g. ``python train.py``
-    rank: int | None = None  # RANK, SLURM_PROCID or the like in its environment, see `telemetry.workers`
+    name: str = ""  # e.g. ``python train.py``
+    rank: int | None = None  # see `telemetry.workers`
     status: WorkerStatus = WorkerStatus.RUNNING
     started_s: float = 0.0
-    cpu_percent: float | None = None  # of one core, so 180 are 1.8 cores; with its descendants
+    cpu_percent: float | None = None  # of one core; with its descendants
     memory: int | None = None  # resident, with its descendants
     threads: int = 0  # of the main process
     children: int = 0  # all descendants
-    blocked_percent: float | None = None  # share of the readings that found the main process blocked
+    blocked_percent: float | None = None  # share of the readings that found the main process so
     last_activity_s: float | None = None  # when it last used CPU time, read or wrote
-    gpus: tuple[int, ...] = ()  # indices of the GPUs that it uses
+    gpus: tuple[int, ...] = ()  # indices
     read_per_s: float | None = None  # from disks and file servers, with its descendants
     written_per_s: float | None = None
-    omp_threads: int | None = None  # OMP_NUM_THREADS in its environment
-    zombies: int = 0  # descendants that have ended and that their parents have not reaped
-    # of one that has ended
+    omp_threads: int | None = None  # OMP_NUM_THREADS
+    zombies: int = 0  # descendants that nothing has reaped
     exit_code: int | None = None  # with `signal`, None if how it ended is not known
     signal: int | None = None
     log: str = ""  # the file that only it printed to
@@ -74,35 +72,35 @@ class Gpu:
     power_w: float | None = None
     power_limit_w: float | None = None
     temperature_c: float | None = None
-    own_pids: tuple[int, ...] = ()  # processes of the task that use it
-    other_processes: int | None = None  # processes that do not belong to the task
-    sm_percent: float | None = None  # NVML GPM: share of the SMs that were busy
-    tensor_percent: float | None = None  # NVML GPM: share of the time in which tensor cores were busy
-    bandwidth_percent: float | None = None  # NVML GPM: how busy the memory was
+    own_pids: tuple[int, ...] = ()  # of the task
+    other_processes: int | None = None  # that do not belong to the task
+    sm_percent: float | None = None  # NVML GPM, also below
+    tensor_percent: float | None = None  # share of the time in which tensor cores were busy
+    bandwidth_percent: float | None = None  # of the memory
     throttle_reasons: tuple[str, ...] = ()  # only those that slow it down, e.g. ``thermal``, ``power cap``
     ecc_errors: int | None = None  # uncorrected, since the driver was loaded
     remapped_rows: int | None = None
     nvlink_errors: int | None = None
-    xids: tuple[int, ...] = ()  # NVIDIA's error numbers that the driver reported since the agent started
+    xids: tuple[int, ...] = ()  # NVIDIA's error numbers since the agent started
     is_mig: bool = False  # partitioned: the driver then gives no utilisation
-    is_lost: bool = False  # the driver does not reach it any more
+    is_lost: bool = False  # the driver does not reach it
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The memory of the task on this node, as of the end of the span."""
+    """The memory of the task, as of the end of the span."""
 
     used: int
-    limit: int | None = None  # None: no limit is known
-    oom_kills: int | None = None  # processes that the kernel's OOM killer has killed so far
-    # ``cgroup v2``, ``cgroup v1``, or ``processes`` (the sum of what is resident). ``shared cgroup`` is one
-    # that has other processes, too: ``used`` is what the task has resident, ``limit`` that plus what is left
+    limit: int | None = None  # None: not known
+    oom_kills: int | None = None  # processes that the kernel's OOM killer killed so far
+    # ``cgroup v2``, ``cgroup v1``, ``processes`` (the sum of what is resident), or ``shared cgroup``: that
+    # one has other processes, too; ``used`` is what the task has resident, ``limit`` that plus what is left
     source: str = ""
     agent_kills: int = 0  # further killed processes, which were agents
 
     @property
     def share(self) -> float | None:
-        """How much of the limit is used; None without a limit."""
+        """Used of the limit."""
         if self.limit:
             return self.used / self.limit
         return None
@@ -110,12 +108,12 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """The cores that the task may use on this node."""
+    """The cores that the task may use."""
 
     cores: float  # by its CPU affinity and the quota of its cgroup
-    used_percent: float | None = None  # of one core, all processes of the task together
+    used_percent: float | None = None  # of one core, by all processes
     throttled_percent: float | None = None  # share of the time in which the quota held it back
-    threads: int | None = None  # of all processes of the task
+    threads: int | None = None
     runnable_threads: float | None = (
         None  # that computed or waited for a core; None: few threads, or little use
     )
@@ -123,16 +121,16 @@ class Cpu:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """The whole node, with all that others run there."""
+    """The whole node, with what others run there."""
 
     name: str = ""
     cores: int = 0
-    load: float | None = None  # over one minute, as of the end of the span
+    load: float | None = None  # over one minute
     cpu_percent: float | None = None  # of all cores
     io_wait_percent: float | None = None  # of all cores
     memory_total: int | None = None
     memory_available: int | None = None
-    received_per_s: float | None = None  # bytes over all network interfaces but the loopback
+    received_per_s: float | None = None  # over all network interfaces but the loopback
     sent_per_s: float | None = None
 
 
@@ -141,7 +139,7 @@ _NO_NODE = Node()
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """All that an agent measured in one span of time."""
+    """What an agent measured in one span of time."""
 
     at_s: float = 0.0  # the end of the span
     span_s: float = 0.0
@@ -150,32 +148,32 @@ class Sample:
     gpus: tuple[Gpu, ...] = ()
     memory: Memory | None = None
     cpu: Cpu | None = None
-    disks: tuple[Disk, ...] = ()  # that the task uses, as of the end of the span
+    disks: tuple[Disk, ...] = ()  # as of the end of the span
 
 
 @dataclass(frozen=True, slots=True)
 class RankGroup:
-    """The workers on this node that one command, e.g. one step of srun, has launched."""
+    """The workers on a node that one command, e.g. a step of srun, has launched."""
 
     launcher: str = ""  # ``srun``, ``MPI`` or ``torch``
-    name: str = ""  # differs from that of other groups of the job; the same on all nodes
-    size: int = 0  # workers on all nodes, by the environment that the launcher gave them
+    name: str = ""  # differs between groups of a job; the same on all nodes
+    size: int = 0  # on all nodes, by the environment that the launcher gave them
     running: tuple[int, ...] = ()  # ranks
-    ended: tuple[int, ...] = ()  # ranks that were seen and no longer run
+    ended: tuple[int, ...] = ()  # that were seen and no longer run
     needs_all: bool = (
         False  # they work as one program, such as PyTorch's ranks: none may end before the others
     )
-    is_sure: bool = True  # the launcher itself set the size; else it may be a setting in the job's script
+    is_sure: bool = True  # the launcher set the size; else it may be a setting in the job's script
 
     @property
     def missing(self) -> set[int]:
-        """The ranks that do not run here."""
+        """The ranks that do not run."""
         return set(range(self.size)).difference(self.running)
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder that the task uses, as its node sees it."""
+    """A folder that the task uses."""
 
     path: str
     exists: bool = False
@@ -183,7 +181,7 @@ class Folder:
 
 
 class FabricKind(StrEnum):
-    """What a port of a fast fabric belongs to."""
+    """Of a fast fabric."""
 
     EFA = "EFA"
     INFINIBAND = "InfiniBand"
@@ -203,25 +201,22 @@ class FabricPort:
 
 @dataclass(frozen=True, slots=True)
 class Fabric:
-    """What the counters of a whole node showed over one span; its other jobs are included.
+    """What the counters of a whole node, with its other jobs, showed over one span."""
 
-    Rates are sent and received together unless stated.
-    """
-
-    ports: tuple[FabricPort, ...] = ()  # empty: the node shows no fabric
-    span_s: float = 0.0  # between the two samples; 0: only one was taken so far
-    sent_per_s: float | None = None  # over all network interfaces but the loopback
+    ports: tuple[FabricPort, ...] = ()  # empty: no fabric
+    span_s: float = 0.0  # 0: only one sample was taken
+    sent_per_s: float | None = None  # as in `Node`
     received_per_s: float | None = None
     # IP over InfiniBand, both directions: part of these two, and the ports of the fabric count it, too
     over_fabric_per_s: float | None = None
 
 
 _NO_SAMPLE = Sample()
-_MUCH_USED, _LITTLE_AVAILABLE = 0.5, 0.1  # of the limit of the task, of the memory of the node
+_MUCH_USED, _LITTLE_AVAILABLE = 0.5, 0.1  # of the task's limit, of the node's memory
 
 
 def is_memory_short(sample: Sample) -> bool:
-    """Whether so much memory is used that it may run out before the next sample."""
+    """Whether memory may run out before the next sample."""
     memory, node = sample.memory, sample.node
     if memory is not None and memory.limit and memory.used > _MUCH_USED * memory.limit:
         return True
@@ -231,18 +226,18 @@ def is_memory_short(sample: Sample) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AgentReport:
-    """The latest report of an agent, the content of its ``latest.json``."""
+    """The content of an agent's ``latest.json``."""
 
-    # these may be long, so they come before what a monitor looks for at the end of the file
+    # long, so before what a monitor looks for at the end of the file
     ranks: tuple[RankGroup, ...] = field(default=(), kw_only=True)
     folders: tuple[Folder, ...] = field(default=(), kw_only=True)
     fabric: Fabric | None = field(default=None, kw_only=True)
     latest: Sample = _NO_SAMPLE
     # the mean of what came before it and is not yet in the history
     recent: Sample | None = field(default=None, kw_only=True)
-    started_s: float = 0.0  # when the agent started
+    started_s: float = 0.0  # the agent
     interval_s: float = 0.0  # between two reports
-    ended_s: float | None = None  # when no process of the task was left, or it was asked to stop
+    ended_s: float | None = None  # when no process of the task was left, or the agent was stopped
     suspicious_log_s: float | None = None  # when a word like "error" was last appended to a log
-    unavailable: tuple[str, ...] = ()  # what it cannot measure and why, e.g. ``GPUs: no NVIDIA driver``
+    unavailable: tuple[str, ...] = ()  # and why, e.g. ``GPUs: no NVIDIA driver``
     is_memory_short: bool = False  # an agent that disappears now was probably killed by the OOM killer

@@ -14,7 +14,7 @@ _SLURM_STEP_DAEMON = "slurmstepd"
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a process has used since its start, see proc(5)."""
+    """Since the start of a process, see proc(5)."""
 
     own_s: float = 0.0  # CPU time
     children_s: float = 0.0  # CPU time of its ended and waited-for children
@@ -24,23 +24,23 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process of the user in one look at the process table."""
+    """A process in one look at the process table."""
 
     pid: int
     parent: int
-    start_ticks: int  # since boot; with the PID it distinguishes the process from every other one
-    command: str = ""  # the name that the kernel shows, at most 15 characters
+    start_ticks: int  # since boot
+    command: str = ""  # as the kernel shows it, at most 15 characters
     argv: tuple[str, ...] = ()
-    environment: Mapping[str, str] | None = None  # the needed variables, as of its start; None: unreadable
-    state: str = "S"  # a letter, see proc(5)
+    environment: Mapping[str, str] | None = None  # the needed variables at its start; None: unreadable
+    state: str = "S"  # see proc(5)
     threads: int = 1
-    memory: int = 0  # resident, bytes
+    memory: int = 0  # resident
     usage: Usage = Usage()
-    wait_status: int | None = None  # how a zombie ended, see wait(2)
+    wait_status: int | None = None  # of a zombie, see wait(2)
 
     @property
     def key(self) -> tuple[int, int]:
-        """The PID and the start: what identifies the process."""
+        """What identifies the process."""
         return self.pid, self.start_ticks
 
 
@@ -48,11 +48,11 @@ class Process:
 class MeasuredTask:
     """Whose processes an agent measures."""
 
-    job_id: str = ""  # the raw id of a Slurm job
-    pids: frozenset[int] = frozenset()  # or the first processes of a task
+    job_id: str = ""  # raw, of Slurm
+    pids: frozenset[int] = frozenset()  # the first processes, outside Slurm
     node: str = ""  # SLURMD_NODENAME of the agent
     own_pids: frozenset[int] = frozenset()  # the agent and its ancestors
-    own_step: str = ""  # SLURM_STEP_ID of the agent if it runs in a step of the job
+    own_step: str = ""  # SLURM_STEP_ID of an agent in a step of the job
 
 
 def task_processes(
@@ -60,9 +60,9 @@ def task_processes(
 ) -> dict[int, Process]:
     """Return the processes of a task by their PID.
 
-    A process belongs to the task if it is one of the first ones, if it has the job in its environment, if it
-    belonged to the task in an earlier look (``known``, their keys), or if its parent does. The agent with
-    its ancestors and its step, and Slurm's step daemons, do not belong to it.
+    A process belongs to it if it is one of the first ones, has the job in its environment, belonged to it in
+    an earlier look (``known``), or if its parent does; but not the agent with its ancestors and its step, and
+    Slurm's step daemons.
     """
     processes = {process.pid: process for process in table if process.pid not in target.own_pids}
     found = {
@@ -100,12 +100,12 @@ Key = tuple[int, int]
 
 
 def cpu_seconds(before: Mapping[Key, Usage], now: Iterable[Process], new_since_ticks: int) -> float:
-    """Return the CPU time that processes used since an earlier look, with children that ended meanwhile.
+    """Return the CPU time used since an earlier look, with children that ended meanwhile.
 
     When a child ends, its parent's counter of children grows by all that the child has used, and the child's
     own counter disappears: the change of the sum of both is what it used since the look. If the parent is not
     there to count it, the sum falls; what the others used is then the better figure. A process that started
-    before ``new_since_ticks`` (since boot) and was not looked at contributes nothing.
+    before ``new_since_ticks`` and was not looked at contributes nothing.
     """
     pairs, gone = _since(before, tuple(now), new_since_ticks)
     own = sum(usage.own_s - earlier.own_s for usage, earlier in pairs)
@@ -117,10 +117,7 @@ def cpu_seconds(before: Mapping[Key, Usage], now: Iterable[Process], new_since_t
 def bytes_moved(
     before: Mapping[Key, Usage], now: Iterable[Process], new_since_ticks: int
 ) -> tuple[int | None, int | None]:
-    """Return the bytes that processes read and wrote since an earlier look; None if the kernel hides them.
-
-    The counters of a process include those of its ended children, as with `cpu_seconds`.
-    """
+    """Return the bytes read and written, as `cpu_seconds`; None if the kernel hides them."""
     pairs, gone = _since(before, tuple(now), new_since_ticks)
     if all(usage.read is None for usage, _ in pairs):
         return None, None
@@ -191,31 +188,31 @@ _INTERPRETERS = ("python", "perl", "ruby", "julia", "Rscript", "java", "node", "
 
 
 def program_name(argv: tuple[str, ...], command: str) -> str:
-    """Return the program and its script or module, without other arguments, e.g. ``python train.py``."""
+    """Return the program and its script or module, e.g. ``python train.py``."""
     program, script = _program(argv, command), _script(argv)
     return f"{program} {script}".strip()[:_MAX_NAME]
 
 
 def starts_others(argv: tuple[str, ...], command: str) -> bool:
-    """Return whether a process is a shell, launcher or wrapper, which does nothing but start others."""
+    """Whether a process is a shell, launcher or wrapper, which only starts others."""
     wrappers = _SHELLS | _LAUNCHERS | _WRAPPERS
     script = _script(argv).removeprefix("-m ")
     return _program(argv, command).lstrip("-") in wrappers or script in _LAUNCHERS | _WRAPPERS
 
 
 def is_launcher(argv: tuple[str, ...], command: str) -> bool:
-    """Return whether a process is a launcher, e.g. ``torchrun``, which starts several workers."""
+    """Whether a process starts several workers, as ``torchrun`` does."""
     script = _script(argv).removeprefix("-m ")
     return _program(argv, command) in _LAUNCHERS or script in _LAUNCHERS
 
 
 def is_pool(argv: tuple[str, ...], command: str) -> bool:
-    """Return whether a process starts a new program whenever one of its programs has ended."""
+    """Whether a process starts a new program whenever one of its programs has ended."""
     return _program(argv, command) in _POOLS or _script(argv) in _POOLS
 
 
 def is_helper(argv: tuple[str, ...], command: str) -> bool:
-    """Return whether a process only accompanies others, e.g. ``tee``."""
+    """Whether a process only accompanies others, as ``tee`` does."""
     return _program(argv, command) in _HELPERS
 
 
@@ -224,7 +221,7 @@ def _program(argv: tuple[str, ...], command: str) -> str:
 
 
 def _script(argv: tuple[str, ...]) -> str:
-    """Return the name of the script that an interpreter runs, or ``-m MODULE``; empty if it runs none."""
+    """Return the script that an interpreter runs, or ``-m MODULE``."""
     if not argv or not argv[0].rpartition("/")[2].startswith(_INTERPRETERS):
         return ""
     for position, word in enumerate(argv[1:], 1):

@@ -12,54 +12,54 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Memory, Worker
 
-HIGH_MEMORY = 0.9  # share of the limit
+HIGH_MEMORY = 0.9  # of the limit
 _IDLE_PERCENT = 5.0
 SPINNING_PERCENT = 95.0  # a GPU that waits in a collective operation runs a kernel nearly always
-LOW_POWER = 0.5  # a GPU that computes draws more than this share of its power limit
-_EXPECTED_REASON = "power cap"  # to slow down a GPU: nothing is wrong if it computes as much as it may
-_MISSED_INTERVALS, _DELAY_S = 3.0, 15.0  # a file server may show a report some seconds late
+LOW_POWER = 0.5  # a GPU that computes draws more of its power limit
+_EXPECTED_REASON = "power cap"  # nothing is wrong with a GPU that computes as much as it may
+_MISSED_INTERVALS, _DELAY_S = 3.0, 15.0  # a file server may show a report late
 
 
 class NodeGpu(NamedTuple):
-    """A GPU and the name of its node."""
+    """A GPU and its node."""
 
     node: str
     gpu: Gpu
 
 
 class NodeWorker(NamedTuple):
-    """A worker, the name of its node, and the time of the report."""
+    """A worker, its node, and the time of the report."""
 
     node: str
     worker: Worker
-    at_s: float  # Unix seconds
+    at_s: float
 
     @property
     def uptime_s(self) -> float | None:
-        """For how long it has run; None if it is not known."""
+        """For how long it has run."""
         if self.worker.started_s:
             return max(0.0, self.at_s - self.worker.started_s)
         return None
 
 
 class GpuSummary(NamedTuple):
-    """The GPUs of a task in short; None: not available."""
+    """The GPUs of a task in short."""
 
     number: int
-    mean_percent: float | None  # utilisation
-    lowest: NodeGpu | None  # the least used GPU whose utilisation is known
+    mean_percent: float | None
+    lowest: NodeGpu | None  # the least used one
     fullest: NodeGpu | None  # by the share of its memory
-    power_w: float | None  # all GPUs together
+    power_w: float | None  # of all
 
 
 def is_current(report: AgentReport, now_s: float) -> bool:
-    """Whether a report shows what happens now: it is recent, and its agent has not ended."""
+    """Whether a report is recent, and its agent has not ended."""
     oldest_s = now_s - _MISSED_INTERVALS * report.interval_s - _DELAY_S
     return report.ended_s is None and report.latest.at_s >= oldest_s
 
 
 def latest_reports(reports: Sequence[AgentReport], now_s: float) -> Sequence[AgentReport]:
-    """Return the current reports; if there are none, the outdated ones."""
+    """Return the current reports, else the outdated ones."""
     return [each for each in reports if is_current(each, now_s)] or reports
 
 
@@ -77,14 +77,14 @@ def gpu_name(gpu: NodeGpu, reports: Sequence[AgentReport]) -> str:
 
 
 def all_workers(reports: Sequence[AgentReport]) -> list[NodeWorker]:
-    """Return the workers of all nodes, sorted by rank; those without a rank come last."""
+    """Return the workers of all nodes by rank; those without one come last."""
     latest = [each.latest for each in reports]
     found = [NodeWorker(each.node.name, worker, each.at_s) for each in latest for worker in each.workers]
     return sorted(found, key=lambda each: (each.worker.rank is None, each.worker.rank or 0))
 
 
 def gpu_summary(reports: Sequence[AgentReport]) -> GpuSummary | None:
-    """Return the summary of all GPUs; None if there are none."""
+    """Return None without GPUs."""
     gpus = all_gpus(reports)
     if not gpus:
         return None
@@ -102,14 +102,14 @@ def gpu_summary(reports: Sequence[AgentReport]) -> GpuSummary | None:
 
 
 def memory_share(gpu: Gpu) -> float | None:
-    """Return how much of a GPU's memory is used; None if it is not available."""
+    """Used of all its memory."""
     if gpu.memory is not None and gpu.memory_total:
         return gpu.memory / gpu.memory_total
     return None
 
 
 def power_share(gpu: Gpu) -> float | None:
-    """Return how much of its power limit a GPU draws; None if it is not available."""
+    """Power of its limit."""
     if gpu.power_w is not None and gpu.power_limit_w:
         return gpu.power_w / gpu.power_limit_w
     return None
@@ -122,17 +122,17 @@ def fullest_memory(reports: Sequence[AgentReport]) -> tuple[str, Memory] | None:
 
 
 def oom_kills(reports: Sequence[AgentReport]) -> int:
-    """Return how many processes of the task the kernel's OOM killer has killed."""
+    """Return how many processes the kernel's OOM killer has killed."""
     return sum(each.latest.memory.oom_kills or 0 for each in reports if each.latest.memory)
 
 
 def status_counts(workers: Sequence[NodeWorker]) -> Counter[WorkerStatus]:
-    """Return the number of workers of each status."""
+    """Return how many workers have each status."""
     return Counter(each.worker.status for each in workers)
 
 
 def gpu_marks(gpu: Gpu) -> Iterator[str]:
-    """Yield what is notable about a GPU, in a few words each, the worst first."""
+    """Yield what is notable about a GPU, the worst first."""
     if gpu.is_lost:
         yield "lost"
     yield from (f"Xid {number}" for number in gpu.xids)
@@ -167,7 +167,7 @@ def gpus_of(worker: NodeWorker, reports: Sequence[AgentReport]) -> list[Gpu]:
 
 
 def gpu_use(worker: NodeWorker, reports: Sequence[AgentReport]) -> tuple[float | None, int | None]:
-    """Return the mean utilisation (%) and the used memory (bytes) of a worker's GPUs, by all processes."""
+    """Return the mean utilisation (%) and the used memory of a worker's GPUs, by all processes."""
     own = gpus_of(worker, reports)
     used = [gpu.utilization_percent for gpu in own if gpu.utilization_percent is not None]
     memory = [gpu.memory for gpu in own if gpu.memory is not None]

@@ -29,11 +29,11 @@ _MAX_DEAD = 16
 
 @dataclass(frozen=True, slots=True)
 class WorkerGroup:
-    """A worker: its first process and the descendants of that which belong to no other worker."""
+    """A worker: its first process and the descendants that belong to no other worker."""
 
     top: Process
     main: Process  # does the work: ``top``, or what it started if that is a shell or a wrapper
-    members: tuple[Process, ...]  # all, with ``top``
+    members: tuple[Process, ...]  # with ``top``
     rank: int | None = None
 
     @property
@@ -48,16 +48,16 @@ class Gone:
 
     worker: Worker
     start_ticks: int
-    seen_ticks: int = 0  # when it was last seen to run
+    seen_ticks: int = 0  # when it last ran
 
 
 def find_workers(processes: Mapping[int, Process], on_gpus: Collection[int] = ()) -> tuple[WorkerGroup, ...]:
-    """Return the workers among the processes of a task, by rank or else by PID; ``on_gpus`` hold a GPU.
+    """Return the workers of a task, by rank or else by PID; ``on_gpus`` hold a GPU.
 
     They are the processes with a rank that differs from their parent's, without launchers whose workers have
-    ranks of their own. If none has a rank, they are the topmost processes that are no shell, launcher or
-    wrapper. A program that holds no GPU, but whose children do, is a launcher, too, e.g. one with
-    torch.multiprocessing.spawn; so is one that does less than the children that run another script.
+    ranks of their own; without ranks, the topmost ones that are no shell, launcher or wrapper. A program that
+    holds no GPU, but whose children do, is a launcher, too, e.g. one with torch.multiprocessing.spawn; so is
+    one that does less than the children that run another script.
     """
     children: dict[int, list[Process]] = {}
     for process in processes.values():
@@ -74,7 +74,7 @@ def find_workers(processes: Mapping[int, Process], on_gpus: Collection[int] = ()
 
 
 def rank_of(process: Process) -> tuple[int, int] | None:
-    """Return the strength of the variable that sets the rank of a process (0 is the strongest), and the rank.
+    """Return the strength of the variable that sets a rank (0 is the strongest), and the rank.
 
     SLURM_PROCID counts only in a step of several tasks: it is set in every step.
     """
@@ -91,8 +91,8 @@ def rank_of(process: Process) -> tuple[int, int] | None:
 def still_missed(gone: Iterable[Gone], workers: Iterable[WorkerGroup]) -> tuple[Gone, ...]:
     """Return the ended workers that nothing has replaced, the latest ones.
 
-    One with a rank is replaced by a new worker of its rank, e.g. after an elastic restart; one without by a
-    worker of its name that started after its end, e.g. in a script that runs programs one after the other.
+    A worker of its rank replaces one, e.g. after an elastic restart; without ranks, one of its name that
+    started after its end, e.g. in a script that runs programs one after the other.
     """
     workers = tuple(workers)
     ranks = {group.rank for group in workers if group.rank is not None}
@@ -151,7 +151,7 @@ def _of_launchers(
 
 
 def _side_by_side(top: Process, children: Iterable[Process]) -> list[Process]:
-    """Return the children that run the same script, another one than their parent, and do most of the work.
+    """Return the children that run the same script, not that of their parent, and do most of the work.
 
     Processes of a pool, e.g. of multiprocessing or joblib, run no script.
     """
@@ -191,10 +191,10 @@ _MAX_GROUPS = 16
 
 
 def rank_groups(workers: Iterable[WorkerGroup], before: Iterable[RankGroup]) -> tuple[RankGroup, ...]:
-    """Return the groups of the workers that have a rank; ``before`` is the result of the last look.
+    """Return the groups of workers with a rank; ``before`` is the result of the last look.
 
-    A group is left out if none of its workers runs, if its size is not known, if two workers have the same
-    rank, or if one of them is a launcher that has not started its own workers.
+    Left out: groups of unknown size or without a running worker, with two workers of one rank, or with a
+    launcher that has not started its own workers.
     """
     found: dict[tuple[str, str, int], list[tuple[int, WorkerGroup, bool]]] = {}
     for worker in workers:
@@ -234,12 +234,12 @@ def _label(worker: WorkerGroup) -> tuple[tuple[str, str, int], int, bool] | None
 
 
 def _size(environment: Mapping[str, str], strength: int) -> int:
-    """Return the number of workers of a launch; 0 if it is not known."""
+    """Return the number of workers of a launch; 0: not known."""
     names = (*_SIZES[strength : strength + 1], *(("SLURM_STEP_NUM_TASKS",) if strength else ()))
     values = (environment.get(name, "") for name in names)
     return next((int(value) for value in values if value.isdecimal()), 0)
 
 
 def _is_sure(launcher: str, worker: WorkerGroup) -> bool:
-    """Whether a launcher certainly set the size: a script may export RANK and WORLD_SIZE for one process."""
+    """A script may export RANK and WORLD_SIZE for one process."""
     return launcher != _TORCH or "TORCHELASTIC_RUN_ID" in (worker.top.environment or {})

@@ -1,4 +1,4 @@
-"""Applies all rules to a running task: its problems, the worst first, or else whether it is healthy."""
+"""Applies all rules to a running task."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _ADVICE = {
 }
 
 HEALTHY, NOT_KNOWN = "healthy", "not-known"
-# causes before effects; `judge` puts critical verdicts first, and those without a message last
+# causes before effects
 _RULES: tuple[Callable[[Situation], Event | None], ...] = (
     gpu_lost,
     oom_kill,
@@ -99,7 +99,7 @@ _RULES: tuple[Callable[[Situation], Event | None], ...] = (
     odd_rank,
     memory_spike,
 )
-# by verdict: those that follow from it, and are left out
+# by verdict: those that follow from it
 _EXPLAINED = {
     "dead-worker": ("missing-workers",),
     "zombie-workers": ("missing-workers",),
@@ -117,7 +117,7 @@ _EXPLAINED = {
 
 
 def judge(situation: Situation) -> tuple[Event, ...]:
-    """Return the verdicts that hold now, the worst first; none if nothing is known to be wrong."""
+    """Return the verdicts that hold now, the worst first."""
     found = [verdict for rule in _RULES if (verdict := rule(situation)) is not None]
     explained = {name for verdict in found for name in _EXPLAINED.get(verdict.name, ())}
     kept = [verdict for verdict in found if verdict.name not in explained]
@@ -125,12 +125,12 @@ def judge(situation: Situation) -> tuple[Event, ...]:
 
 
 def worst_first(found: Iterable[Event]) -> tuple[Event, ...]:
-    """Return findings, the critical ones first and those without a message last."""
+    """The critical ones first and those without a message last."""
     return tuple(sorted(found, key=lambda each: (not each.is_critical, each.is_quiet)))
 
 
 def verdict_without_problems(situation: Situation) -> Event:
-    """Return the verdict on a task in which no rule found a problem: healthy, or not known."""
+    """Return "healthy" or "not known", for a task without a problem."""
     figures = tuple(_figures(situation))
     if is_working(situation):
         return situation.finding(HEALTHY, "Healthy", "runs as it should", figures, is_quiet=True)
@@ -168,7 +168,7 @@ def _figures(situation: Situation) -> Iterator[str]:
 
 
 def unseen(situation: Situation, *, log_was_read: bool = True) -> tuple[str, ...]:
-    """Return what could not be looked at, and why; ``log_was_read``: whether the monitor has read the log."""
+    """Return what could not be looked at, and why."""
     if not any(node.samples for node in situation.nodes):
         return ("processes, GPUs, memory and node: no agent reports about this job",)
     found = [
@@ -185,7 +185,7 @@ def unseen(situation: Situation, *, log_was_read: bool = True) -> tuple[str, ...
 
 
 def advised_for(verdicts: Iterable[Event], backend: str) -> tuple[Event, ...]:
-    """Return the verdicts about a task with the advice that applies where it runs."""
+    """Return the verdicts with the advice that applies where the task runs."""
     if not is_single_machine(backend):
         return tuple(verdicts)
     return tuple(replace(each, advice=_ADVICE.get(each.name, each.advice)) for each in verdicts)
@@ -193,16 +193,16 @@ def advised_for(verdicts: Iterable[Event], backend: str) -> tuple[Event, ...]:
 
 _OVER_AFTER = 2  # times `must_last_s` without the condition
 _OF_WORKERS = ("dead-worker", "zombie-workers", "missing-workers")
-_INTERVAL = 0.1  # of `must_last_s`, between two looks
+_INTERVAL = 0.1  # of `must_last_s`
 
 
 def is_due(state: TriageState, now_s: float, must_last_s: float) -> bool:
-    """Return whether the next look is due at ``now_s``; the state tells when the last one was."""
+    """Whether it is time for the next look."""
     return not 0 <= now_s - state.judged_s < _INTERVAL * must_last_s
 
 
 def of_run(state: TriageState, started_s: float) -> TriageState:
-    """Return the state; an empty one, if it is about an earlier run."""
+    """Return an empty state, if it is about an earlier run."""
     if state.started_s == started_s:
         return state
     return TriageState(started_s=started_s)
@@ -211,7 +211,7 @@ def of_run(state: TriageState, started_s: float) -> TriageState:
 def triage_events(
     state: TriageState, situation: Situation, verdicts: Iterable[Event]
 ) -> tuple[TriageState, tuple[Event, ...]]:
-    """Return the state after a look that found these verdicts, and the events for what has changed.
+    """Return the state after a look that found these verdicts, and what has changed.
 
     A verdict is reported when it begins to hold, and again if it was only shown and becomes worth a message;
     it is withdrawn when it has been over for long enough.

@@ -1,7 +1,4 @@
-"""What is known about a running task at one moment, and what rules find in it.
-
-Times are Unix seconds, durations are seconds. None means "not known".
-"""
+"""What is known about a running task at one moment, and what rules find in it. Times are Unix seconds."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from jobmon_core.domain.node.triage.stacks import Stacks
 from jobmon_core.domain.node.triage.state import Thresholds
 
 _MIN_AGE_S = 60.0  # a report may be so late
-_MIN_STEPS = 3  # with fewer samples of the progress, nothing is known about pauses
+_MIN_STEPS = 3  # with fewer samples, nothing is known about pauses
 # a standstill lasts at least so many times the longest and the median pause
 _LONGEST_PAUSES, _MEDIAN_PAUSES = 3, 10
 _NO_ARTIFACTS, _NO_ESTIMATE, _NO_HISTORY, _DEFAULTS = Artifacts(), Estimate(), History(), Thresholds()
@@ -25,7 +22,7 @@ _NO_ARTIFACTS, _NO_ESTIMATE, _NO_HISTORY, _DEFAULTS = Artifacts(), Estimate(), H
 
 @dataclass(frozen=True, slots=True)
 class XidError:
-    """What one of the error numbers of NVIDIA's driver means."""
+    """One of the error numbers of NVIDIA's driver."""
 
     title: str
     advice: str
@@ -34,16 +31,16 @@ class XidError:
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """What the agent on one node measured of a task."""
+    """What the agent on one node measured."""
 
     name: str
     samples: tuple[Sample, ...] = ()  # of this run, oldest first
-    unavailable: tuple[str, ...] = ()  # what the agent cannot measure and why
-    ranks: tuple[RankGroup, ...] = ()  # the workers of each launcher
+    unavailable: tuple[str, ...] = ()  # and why
+    ranks: tuple[RankGroup, ...] = ()  # of each launcher
 
     @property
     def latest(self) -> Sample:
-        """The latest sample; an empty one if there is none."""
+        """An empty one if there is none."""
         if self.samples:
             return self.samples[-1]
         return Sample()
@@ -51,30 +48,30 @@ class NodeView:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """All that is known about a running task at one moment."""
+    """A running task at one moment. None means "not known"."""
 
     now_s: float
-    started_s: float  # when it last started or was resumed
+    started_s: float  # or was resumed
     nodes: tuple[NodeView, ...] = ()
     progress: Progress | None = None
     history: History = _NO_HISTORY
     estimate: Estimate = _NO_ESTIMATE
-    limit_s: float | None = None  # when its time limit ends it
+    limit_s: float | None = None  # when it ends the task
     num_workers: int | None = None  # as the job configuration says
-    has_output: bool = False  # whether it has written anything to its logs
+    has_output: bool = False  # to its logs
     log_idle_s: float | None = None  # since the last write to its logs, or since its start
     artifacts: Artifacts = _NO_ARTIFACTS
     thresholds: Thresholds = _DEFAULTS
     xids: Mapping[int, XidError] = field(default_factory=dict)
-    # by the own log of a worker that has ended: whether it shows that the worker had done its share
+    # by the own log of an ended worker: whether it shows that the worker had done its share
     own_logs: Mapping[str, bool] = field(default_factory=dict)
     step_errors: Mapping[int, str] = field(default_factory=dict)  # by rank: the line that srun printed
-    stacks: Stacks | None = None  # as the agents found them at the stall that still lasts
-    since: Mapping[str, float] = field(default_factory=dict)  # since when a reported finding holds, by name
+    stacks: Stacks | None = None  # at the stall that still lasts
+    since: Mapping[str, float] = field(default_factory=dict)  # a reported finding holds, by name
 
     @property
     def age_s(self) -> float:
-        """For how long it has been running."""
+        """For how long it has run."""
         return self.now_s - self.started_s
 
     def is_starting(self, seconds: float = 0.0) -> bool:
@@ -83,12 +80,12 @@ class Situation:
 
     @property
     def workers(self) -> tuple[tuple[NodeView, Worker], ...]:
-        """The workers as of the latest samples, with their nodes."""
+        """As of the latest samples."""
         return tuple((node, worker) for node in self.nodes for worker in node.latest.workers)
 
     @property
     def living_workers(self) -> tuple[tuple[NodeView, Worker], ...]:
-        """The workers that have not ended, with their nodes."""
+        """Those that have not ended."""
         return tuple((node, worker) for node, worker in self.workers if worker.status not in GONE)
 
     @property
@@ -123,7 +120,7 @@ class Situation:
         """For how long it has made no progress, or has been silent if it has never shown any.
 
         A program may hang before its first step, and many show no steps. So while fewer than three samples
-        show its pace, only a silence of `Thresholds.idle_s` or longer counts.
+        show its pace, only a silence of `Thresholds.idle_s` counts.
         """
         if len(self.history.samples) >= _MIN_STEPS or self.log_idle_s is None:
             return self.pause_s
@@ -144,14 +141,14 @@ class Situation:
 
     @property
     def outputs_idle_s(self) -> float | None:
-        """The time since the last write to a named output or checkpoint of this run; None without one."""
+        """Since the last write to a named output or checkpoint of this run."""
         written_s = self.artifacts.written_s
         if written_s is None or written_s < self.started_s:
             return None
         return self.now_s - written_s
 
     def since_s(self, name: str, at_s: float) -> float:
-        """Return since when a finding holds: ``at_s`` by this look, or earlier if it was found before."""
+        """Return since when a finding holds: ``at_s``, or earlier if it was found before."""
         return min(at_s, self.since.get(name, at_s))
 
     def finding(
@@ -169,8 +166,7 @@ class Situation:
     ) -> Event:
         """Return what a rule found, e.g. with the name ``memory-leak``.
 
-        The text is one line with figures that goes on from the name of the job. What was found before lasts
-        for longer than ``lasting_s``.
+        The text goes on from the name of the job. What was found before lasts longer than ``lasting_s``.
         """
         since_s = self.since_s(name, self.now_s - lasting_s)
         return Event(

@@ -1,4 +1,4 @@
-"""Where the ranks of a program are: their stacks, and the rank that is elsewhere than the others."""
+"""The stacks of a program's ranks, and the rank that is elsewhere than the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HELPERS = ("jobmon_core", "multiprocessing.resource_tracker", "multiprocessing.
 _THREAD = re.compile(r'Thread \S+ \((?P<state>[^)]*)\)(?:: "(?P<name>[^"]*)")?')
 _FRAME = re.compile(r"(?P<function>.+) \((?P<file>.+):(?P<line>\d+)\)")
 _MAIN = "MainThread"
-# functions in which a rank waits for the other ranks
+# in which a rank waits for the other ranks
 _COLLECTIVE = re.compile(
     r"all_?reduce|all_?gather|all_?to_?all|reduce_scatter|broadcast|barrier|monitored_barrier|"
     r"rendezvous|\bwait\b|\brecv\b|synchronize|\bgather\b|\bscatter\b|allReduce|Barrier|Allreduce|Bcast",
@@ -28,14 +28,14 @@ _COLLECTIVE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """The stack of one process, as py-spy prints it."""
+    """Of one process, as py-spy prints it."""
 
     node: str
     pid: int
     rank: int | None = None
     command: str = ""
     text: str = ""  # all threads
-    problem: str = ""  # why it could not be taken
+    problem: str = ""  # why there is none
 
     @property
     def name(self) -> str:
@@ -46,7 +46,7 @@ class Stack:
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """The frames of its main thread, the innermost first, e.g. ``loss (train.py:12)``."""
+        """Those of its main thread, the innermost first, e.g. ``loss (train.py:12)``."""
         threads = _threads(self.text)
         return threads.get(_MAIN) or next(iter(threads.values()), ())
 
@@ -65,9 +65,7 @@ def _threads(text: str) -> dict[str, tuple[str, ...]]:
 def to_dump(processes: Iterable[Process]) -> Sequence[tuple[Process, int | None]]:
     """Return the Python processes whose stacks show where a program is, with their ranks.
 
-    Where a launcher gave the processes of this node several ranks, these are the first process of each rank:
-    its loader workers inherit the rank. Else they are all Python processes, without ranks. Their number is
-    bounded.
+    With several ranks on this node, the first process of each rank: its loader workers inherit the rank.
     """
     pythons = [each for each in processes if _runs_program(each)]
     variable = next(
@@ -98,14 +96,14 @@ def _rank_of(process: Process | None, variable: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Stacks:
-    """Where the processes of a task are, on one node (the content of a file) or on all of them."""
+    """Where the processes of a task are, on one node (the content of a file) or on all."""
 
     stacks: tuple[Stack, ...] = ()  # by rank
-    problems: tuple[str, ...] = ()  # why stacks are missing
-    dumps: tuple[str, ...] = ()  # paths: what PyTorch's flight recorder held
+    problems: tuple[str, ...] = ()
+    dumps: tuple[str, ...] = ()  # paths, of PyTorch's flight recorder
 
 
-# what the stacks of all ranks show together, one line or empty; the names of the ranks that are elsewhere
+# in one line; the ranks that are elsewhere than the others
 Comparison = tuple[str, tuple[str, ...]]
 
 
@@ -148,16 +146,13 @@ def _function(frame: str) -> str:
 
 
 def command(pids: Iterable[int], job_id: str, folder: str, node: str = "") -> tuple[str, ...]:
-    """Return the arguments of the Python interpreter that take the stacks on one node into ``folder``.
-
-    Without ``node``, the name of the node is found there.
-    """
+    """Return the arguments of Python that take the stacks on one node into ``folder``."""
     about = [f"--job={job_id}"] if job_id else [f"--pid={pid}" for pid in pids]
     about += [f"--node={node}"] if node else []
     return ("-P", "-m", "jobmon_core.observe.stacks", f"--folder={folder}", *about)
 
 
 def parse_environment(raw: bytes) -> Mapping[str, str]:
-    """Return the environment of a process, as /proc has it."""
+    """Read the environment of a process, as /proc has it."""
     pairs = (each.partition(b"=") for each in raw.split(b"\0"))
     return {name.decode(errors="replace"): value.decode(errors="replace") for name, _, value in pairs if name}

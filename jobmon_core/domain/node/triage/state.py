@@ -1,4 +1,4 @@
-"""What triage remembers about a task between two looks, what it compares with, and what has changed."""
+"""What triage remembers about a task between two looks, and what it compares with."""
 
 from __future__ import annotations
 
@@ -7,31 +7,29 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The numbers that the rules compare with; a job configuration may set each of them."""
+    """What the rules compare with; a job configuration may set each."""
 
-    gpu_low_percent: float = 20.0  # a GPU that is less busy than this waits for something
-    gpu_busy_percent: float = 60.0  # a GPU that is busier than this is healthy
+    gpu_low_percent: float = 20.0  # a less busy GPU waits for something
+    gpu_busy_percent: float = 60.0  # a busier GPU is healthy
     low_power_percent: float = 50.0  # a busy GPU below this share of its power limit computes little
-    memory_percent: float = 90.0  # memory above this share of its limit is reported
+    memory_percent: float = 90.0
     disk_free_percent: float = 10.0
     disk_free_gb: float = 100.0  # 2^30 bytes; a disk with more free is not full, whatever the share
-    memory_full_within_s: float = 604_800.0  # growth that fills the memory only later is not a leak
+    memory_full_within_s: float = 604_800.0  # slower growth is no leak
     network_mb_per_s: float = 20.0  # 10^6 bytes; a program that receives less does not wait for the network
-    saving_percent: float = 20.0  # checkpoints that take more of the time are reported
+    saving_percent: float = 20.0  # of the time
     node_full_percent: float = 90.0  # a node that uses less of its cores and memory is not full
-    throttled_percent: float = (
-        25.0  # too many threads: the CPU quota holds them back for more than this share of the time
-    )
-    threads_per_core: float = 2.0  # more than this, by OMP_NUM_THREADS, are too many
-    idle_cpu_percent: float = 10.0  # workers that on average use less of a core than this may wait for a lock
-    must_last_s: float = 300.0  # most conditions must last this long
+    throttled_percent: float = 25.0  # of the time: then the CPU quota holds back too many threads
+    threads_per_core: float = 2.0  # by OMP_NUM_THREADS
+    idle_cpu_percent: float = 10.0  # workers that use less of a core may wait for a lock
+    must_last_s: float = 300.0  # most conditions
     idle_s: float = 1800.0  # a GPU or an allocation that idles for longer is wasted
-    startup_s: float = 300.0  # speed is not judged within this time after the start
+    startup_s: float = 300.0  # until then, speed is not judged
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A verdict that was reported."""
+    """A reported verdict."""
 
     since_s: float
     seen_s: float  # when it held last
@@ -44,7 +42,7 @@ class TriageState:
     """What was judged and reported about a run."""
 
     judged_s: float = 0.0  # the last look
-    started_s: float = 0.0  # of the run that all this is about
+    started_s: float = 0.0  # of the run
     held: dict[str, Held] = field(default_factory=dict)  # by name; not yet withdrawn
-    stacks_wanted: bool = False  # whether the agents were asked for the stacks at the stall that still lasts
-    reported: tuple[str, ...] = ()  # the names of all verdicts of this run that were worth a message
+    stacks_wanted: bool = False  # at the stall that still lasts
+    reported: tuple[str, ...] = ()  # all that were worth a message

@@ -1,7 +1,4 @@
-"""Figures of the last minutes, weighted by time.
-
-A figure counts as not available if it is missing for more than 30 % of the time.
-"""
+"""Means of the last minutes, weighted by time; not available if missing for over 30 % of it."""
 
 from __future__ import annotations
 
@@ -12,8 +9,8 @@ from typing import NamedTuple
 from jobmon_core.domain.node.telemetry.model import Gpu, Sample, Worker
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
 
-_MIN_COVERED = 0.7  # of the time that a condition must last
-_LATE = 1.5  # spans of the latest sample; the next sample is due after one span
+_MIN_COVERED = 0.7  # of the time
+_LATE = 1.5  # the next sample is due after one span
 
 Window = tuple[tuple[float, Sample], ...]  # each with the seconds that it covers
 Figure = Callable[
@@ -46,7 +43,7 @@ def window(node: NodeView, now_s: float, seconds: float) -> Window:
 
 
 def average(of: Window, figure: Figure) -> float | None:
-    """Return the mean of a figure; None unless it is known for most of the time."""
+    """Return None unless a figure is known for most of the time."""
     known = [(part_s, value) for part_s, sample in of if (value := figure(sample)) is not None]
     known_s = sum(part_s for part_s, _ in known)
     if not known or known_s < _MIN_COVERED * sum(part_s for part_s, _ in of):
@@ -63,7 +60,7 @@ class GpuView(NamedTuple):
 
     @property
     def name(self) -> str:
-        """How a text names it; with the node only if there are several."""
+        """With the node only if there are several."""
         place = ""
         if len(self.situation.nodes) > 1:
             place = f" on {self.node.name}"
@@ -71,12 +68,12 @@ class GpuView(NamedTuple):
 
     @property
     def series(self) -> list[tuple[float, Gpu]]:
-        """What all samples show of it, with their times."""
+        """Of all samples, with their times."""
         index = self.latest.index
         return [(each.at_s, gpu) for each in self.node.samples for gpu in each.gpus if gpu.index == index]
 
     def average(self, seconds: float, figure: Callable[[Gpu], float | None]) -> float | None:
-        """Return the mean of a figure over the last ``seconds``; None if it is not available."""
+        """Return the mean of a figure over the last ``seconds``."""
 
         def of_sample(sample: Sample) -> float | None:
             return next((figure(gpu) for gpu in sample.gpus if gpu.index == self.latest.index), None)
@@ -85,25 +82,25 @@ class GpuView(NamedTuple):
 
 
 def gpus_of(situation: Situation) -> tuple[GpuView, ...]:
-    """Return the GPUs of a task, as of the latest samples."""
+    """As of the latest samples."""
     return tuple(GpuView(situation, node, gpu) for node in situation.nodes for gpu in node.latest.gpus)
 
 
 def utilization(gpu: Gpu) -> float | None:
-    """Return the utilisation of a GPU in %; None for a partitioned one, whose driver gives none."""
+    """Return None for a partitioned GPU, whose driver gives none."""
     if gpu.is_mig:
         return None
     return gpu.utilization_percent
 
 
 def utilizations(situation: Situation, seconds: float) -> tuple[float, ...]:
-    """Return the mean utilisation of each GPU over the last ``seconds``; none if any is not available."""
+    """Return the mean of each GPU; none if any is not available."""
     means = [gpu.average(seconds, utilization) for gpu in gpus_of(situation)]
     return all_known(means)
 
 
 def all_known(values: Sequence[float | None]) -> tuple[float, ...]:
-    """Return the values; none if any is None."""
+    """Return no values if any is None."""
     known = tuple(value for value in values if value is not None)
     if len(known) == len(values):
         return known
@@ -117,7 +114,7 @@ def worker_average(
     seconds: float,
     figure: Callable[[Worker], float | None],
 ) -> float | None:
-    """Return the mean of a figure of a worker over the last ``seconds``; None if it is not available."""
+    """Return the mean of a figure of a worker."""
 
     def of_sample(sample: Sample) -> float | None:
         return next((figure(each) for each in sample.workers if each.pid == worker.pid), None)
@@ -126,7 +123,7 @@ def worker_average(
 
 
 def cpu_use(situation: Situation, seconds: float) -> tuple[float, float] | None:
-    """Return the CPU use in % of one core and the number of cores, of all nodes; None if not known."""
+    """Return the CPU use in % of one core and the number of cores, of all nodes."""
     windows = [window(node, situation.now_s, seconds) for node in situation.nodes]
     used = all_known([average(of, _used) for of in windows])
     cpus = [node.latest.cpu for node in situation.nodes]
@@ -137,14 +134,14 @@ def cpu_use(situation: Situation, seconds: float) -> tuple[float, float] | None:
 
 
 def own_cpu(sample: Sample) -> float | None:
-    """Return the CPU use of the task in % of one core, as its cgroup counts it."""
+    """In % of one core, as the task's cgroup counts it."""
     if sample.cpu:
         return sample.cpu.used_percent
     return None
 
 
 def own_memory(sample: Sample) -> float | None:
-    """Return the bytes of memory that the task uses."""
+    """Bytes that the task uses."""
     if sample.memory:
         return sample.memory.used
     return None
@@ -161,7 +158,7 @@ def _used(sample: Sample) -> float | None:
 
 
 def transferred_per_s(situation: Situation, seconds: float) -> float | None:
-    """Return the bytes that workers transfer per second (unknown: 0); None without enough samples."""
+    """Return the bytes that workers transfer (unknown: 0); None without enough samples."""
     windows = [window(node, situation.now_s, seconds) for node in situation.nodes]
     means = all_known([average(of, _transferred_per_s) for of in windows])
     if means:
@@ -174,19 +171,19 @@ def _transferred_per_s(sample: Sample) -> float:
 
 
 def read_per_s(sample: Sample) -> float:
-    """Return the bytes per second that the workers read from disks and file servers."""
+    """Bytes that the workers read from disks and file servers."""
     return sum(worker.read_per_s or 0.0 for worker in sample.workers)
 
 
 def written_per_s(sample: Sample) -> float:
-    """Return the bytes per second that the workers wrote to disks and file servers."""
+    """Bytes that the workers wrote to them."""
     return sum(worker.written_per_s or 0.0 for worker in sample.workers)
 
 
 def odd_one(values: Sequence[float], distance: float) -> int | None:
-    """Return the index of the only value that is farther than ``distance`` from all others, which agree.
+    """Return the index of the only value that is farther than ``distance`` from all others.
 
-    The others agree if they lie within half that distance. With two values, none is the odd one.
+    The others must lie within half that distance. Of two values, none is the odd one.
     """
     if len(values) < 3:  # noqa: PLR2004 - of two that differ, either may be the odd one
         return None

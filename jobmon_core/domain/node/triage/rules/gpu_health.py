@@ -1,4 +1,4 @@
-"""Rules about GPUs that report errors, are slowed down, or differ from the others."""
+"""GPUs that report errors, are slowed down, or differ from the others."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _LONG = 2  # times `must_last_s`
 _ODD_PERCENT = 40.0  # of the time
 _MOSTLY = 0.8  # of the time
 _THROTTLED_SHARE = 0.5
-_HARMLESS = ("power cap", "idle", "none")  # reasons to lower the clock that are no fault
+_HARMLESS = ("power cap", "idle", "none")  # to lower the clock
 _BROKEN = "Save your work, cancel the job, and report the node to its administrators."
 _UNKNOWN = XidError("not described by jobmon", "Look it up in NVIDIA's list of Xid errors.")
 
 
 def gpu_lost(situation: Situation) -> Event | None:
-    """Find a GPU that the driver does not reach any more."""
+    """The driver does not reach a GPU any more."""
     names = ", ".join(gpu.name for gpu in gpus_of(situation) if gpu.latest.is_lost)
     if not names:
         return None
@@ -36,7 +36,7 @@ def gpu_lost(situation: Situation) -> Event | None:
 
 
 def xid_errors(situation: Situation) -> Event | None:
-    """Find the error numbers that the driver reported; the text names a critical one, if there is any."""
+    """The driver reported error numbers; the text names a critical one first."""
     found = [
         (gpu.name, number, situation.xids.get(number, _UNKNOWN))
         for gpu in gpus_of(situation)
@@ -64,7 +64,7 @@ def _risen(situation: Situation, figure: Callable[[Gpu], int | None]) -> Iterato
 
 
 def ecc_errors(situation: Situation) -> Event | None:
-    """Find memory errors of a GPU in this run that could not be corrected."""
+    """Memory errors of a GPU in this run could not be corrected."""
     for gpu, before, now in _risen(situation, lambda gpu: gpu.ecc_errors):
         return situation.finding(
             "gpu-memory-error",
@@ -79,7 +79,7 @@ def ecc_errors(situation: Situation) -> Event | None:
 
 
 def worn_gpu(situation: Situation) -> Event | None:
-    """Find a GPU that remaps rows of its memory, or whose links to other GPUs report errors."""
+    """A GPU remaps rows of its memory, or its links to other GPUs report errors."""
     counters: tuple[tuple[str, Callable[[Gpu], int | None]], ...] = (
         ("remapped rows", lambda gpu: gpu.remapped_rows),
         ("NVLink errors", lambda gpu: gpu.nvlink_errors),
@@ -99,7 +99,7 @@ def worn_gpu(situation: Situation) -> Event | None:
 
 
 def throttled_gpu(situation: Situation) -> Event | None:
-    """Find a GPU that is slowed down for long, e.g. because it is too hot."""
+    """A GPU is slowed down for long, e.g. because it is too hot."""
     seconds = _LONG * situation.thresholds.must_last_s
     for gpu in gpus_of(situation):
         reasons = _reasons(gpu.latest)
@@ -125,7 +125,7 @@ def _reasons(gpu: Gpu) -> list[str]:
 
 
 def odd_gpu(situation: Situation) -> Event | None:
-    """Find the one GPU that computes far more or less than all others of the task."""
+    """One GPU computes far more or less than all others of the task."""
     seconds = _LONG * situation.thresholds.must_last_s
     if situation.is_starting(seconds) or not situation.is_advancing:
         return None
@@ -150,7 +150,7 @@ def odd_gpu(situation: Situation) -> Event | None:
 
 
 def shared_gpu(situation: Situation) -> Event | None:
-    """Find a GPU that others use at the same time."""
+    """Others use a GPU at the same time."""
     seconds = situation.thresholds.must_last_s
     for gpu in gpus_of(situation):
         others = gpu.latest.other_processes

@@ -1,4 +1,4 @@
-"""Rules about memory and disks: nearly used up, or growing steadily."""
+"""Memory and disks that are nearly used up, or grow steadily."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from jobmon_core.domain.node.triage.situation import NodeView, Situation
 from jobmon_core.domain.node.triage.windows import GpuView, average, gpus_of, own_memory, window
 
 _NEAR_LONG = 0.2  # times `must_last_s`
-# a spike is so many times the usual memory, and exceeds the sample before it by this share of all memory
+# a spike is so many times the usual memory, and exceeds the sample before it by this share of all
 _SPIKE, _SPIKE_SHARE = 1.5, 0.1
 _SPIKE_SAMPLES = 10
-_LEAK_LONG = 6  # times `must_last_s`: memory that a program fills once grows for a while
-_LEAK_POINTS, _LEAK_SPAN = 8, 0.8  # at least so many samples, over so much of that time
-_LEAK_FIT = 0.9  # least share of the variance of the memory that a straight line explains
+_LEAK_LONG = 6  # times `must_last_s`: memory that is filled once grows for a while
+_LEAK_POINTS, _LEAK_SPAN = 8, 0.8  # so many samples, over so much of that time
+_LEAK_FIT = 0.9  # share of the variance that a straight line explains
 _LEAK_STEADY = 0.7  # of the average growth, in the last third: memory that fills up grows ever slower
 _LEAK_GROWTH = 0.005  # of the limit, in that time: less may be noise, and takes days to fill the memory
 
 
 def memory_near_limit(situation: Situation) -> Event | None:
-    """Find a task that has nearly used up its memory."""
+    """A task has nearly used up its memory."""
     seconds = _NEAR_LONG * situation.thresholds.must_last_s
     for node in situation.nodes:
         memory = node.latest.memory
         used = average(window(node, situation.now_s, seconds), own_memory)
         if memory is None or not memory.limit or used is None:
             continue
-        percent = 100 * min(used, memory.used) / memory.limit  # also now, not only before
+        percent = 100 * min(used, memory.used) / memory.limit  # also now
         if percent >= situation.thresholds.memory_percent:
             return situation.finding(
                 "memory-near-limit",
@@ -49,7 +49,7 @@ def memory_near_limit(situation: Situation) -> Event | None:
 
 
 def oom_kill(situation: Situation) -> Event | None:
-    """Find a task of which the kernel's OOM killer killed a process."""
+    """The kernel's OOM killer killed a process of the task."""
     for node in situation.nodes:
         before: int | None = None
         for sample in node.samples:
@@ -73,7 +73,7 @@ def oom_kill(situation: Situation) -> Event | None:
 
 
 def memory_spike(situation: Situation) -> Event | None:
-    """Find memory of the task, or of one of its GPUs, that is suddenly far above its usual level."""
+    """Memory of the task, or of one of its GPUs, is suddenly far above its usual level."""
     for node in situation.nodes:
         values = [(sample.at_s, sample.memory.used) for sample in node.samples if sample.memory]
         if found := _spike(situation, values, memory_limit(node), f"memory on {node.name}"):
@@ -104,7 +104,7 @@ def _spike(
 
 
 def memory_leak(situation: Situation) -> Event | None:
-    """Find memory that grows steadily, and say when its limit is reached."""
+    """Memory grows steadily."""
     for node in situation.nodes:
         memory, limit = node.latest.memory, memory_limit(node)
         if memory is None or not limit:
@@ -128,7 +128,7 @@ def memory_leak(situation: Situation) -> Event | None:
 
 
 def gpu_memory_leak(situation: Situation) -> Event | None:
-    """Find memory of a GPU that only the task uses and that grows steadily, and say when it is full."""
+    """Memory of a GPU that only the task uses grows steadily."""
     for gpu in gpus_of(situation):
         used, total, name = gpu.latest.memory, gpu.latest.memory_total, gpu.name
         if used is None or not total or gpu.latest.other_processes != 0:
@@ -150,12 +150,12 @@ def gpu_memory_leak(situation: Situation) -> Event | None:
 
 
 def gpu_memory(gpu: GpuView) -> list[tuple[float, int]]:
-    """Return the used memory of a GPU in each sample that has it, with the time."""
+    """Return the used memory of a GPU, with the times."""
     return [(at_s, each.memory) for at_s, each in gpu.series if each.memory is not None]
 
 
 def memory_limit(node: NodeView) -> int | None:
-    """Return the limit of the memory of a task on a node, else all memory of the node."""
+    """Return the limit of a task on a node, else all memory of the node."""
     memory = node.latest.memory
     return (memory.limit if memory else None) or node.latest.node.memory_total
 
@@ -163,7 +163,7 @@ def memory_limit(node: NodeView) -> int | None:
 def _judged(
     leak: Event, situation: Situation, points: Sequence[tuple[float, float]], limit: int
 ) -> Event | None:
-    """Return the verdict; None if ``points`` (times, bytes in use) show no leak, or one that is too slow.
+    """Return None if ``points`` (times, bytes in use) show no leak, or one that is too slow.
 
     ``leak`` is the verdict without the growth; its text names the memory.
     """
@@ -193,21 +193,21 @@ def _judged(
 
 
 def _ends_s(situation: Situation) -> float | None:
-    """Return when the task ends, by its estimate and its time limit; None if neither is known."""
+    """Return when the task ends, by its estimate and its time limit."""
     remaining_s = situation.estimate.longest_s
     known = [situation.limit_s, None if remaining_s is None else situation.now_s + remaining_s]
     return min((each for each in known if each is not None), default=None)
 
 
 def _seconds(situation: Situation) -> float:
-    """Return over how many seconds memory must grow, about half an hour."""
+    """Return for how long memory must grow, about half an hour."""
     return _LEAK_LONG * situation.thresholds.must_last_s
 
 
 def _after_start(
     situation: Situation, points: Sequence[tuple[float, float]]
 ) -> Sequence[tuple[float, float]]:
-    """Return the points after the start of the task; none if they are too few, or cover too little time."""
+    """Return no points if they are too few, or cover too little time."""
     seconds = _seconds(situation)
     begin_s = max(situation.now_s - seconds, situation.started_s + situation.thresholds.startup_s)
     points = [point for point in points if point[0] >= begin_s]
@@ -217,7 +217,7 @@ def _after_start(
 
 
 def _steady_slope(points: Sequence[tuple[float, float]]) -> float | None:
-    """Return the slope of a line through points that rise steadily; None if they do not."""
+    """Return the slope of a line through points that rise steadily."""
     times, values = zip(*points, strict=True)
     if len(set(times)) < _LEAK_POINTS or len(set(values)) < _LEAK_POINTS / 2:
         return None
@@ -234,20 +234,20 @@ _HORIZON_S, _URGENT_S = 86_400.0, 3600.0
 _GB_BYTES = 2**30
 _SMALL_INODES = 100_000  # a large disk with more free is not full
 _LONG = 2  # times `must_last_s`: so much of the past tells how fast a disk fills
-_POINTS, _PARTS = 6, 3  # least number of samples in that time, and the parts into which it is split
-_STEADY = 0.3  # of the average speed: a disk that fills steadily fills at least this fast in each part
+_POINTS, _PARTS = 6, 3  # so many samples in that time, which is split into so many parts
+_STEADY = 0.3  # of the average speed, in each part
 _PERCENT = 100.0
 
 
 class _Room(NamedTuple):
     path: str
     text: str
-    is_low: bool  # below the threshold
-    full_in_s: float  # at the speed at which it shrinks
+    is_low: bool
+    full_in_s: float  # at its present speed
 
 
 def disk_full(situation: Situation) -> Event | None:
-    """Find a disk that is nearly full, or will be full within a day and before the time limit of the task."""
+    """A disk is nearly full, or will be within a day and before the time limit of the task."""
     horizon_s = _HORIZON_S
     if situation.limit_s is not None:
         horizon_s = min(_HORIZON_S, situation.limit_s - situation.now_s)
@@ -300,7 +300,7 @@ def _series(node: NodeView, path: str, figure: Callable[[Disk], int]) -> list[tu
 
 
 def _full_in_s(situation: Situation, series: Sequence[tuple[float, int]]) -> float:
-    """Return in how many seconds a disk is full; infinite unless it fills steadily, not by single saves."""
+    """Return when a disk is full; infinite unless it fills steadily, not by single saves."""
     seconds = _LONG * situation.thresholds.must_last_s
     points = [(at_s, left) for at_s, left in series if at_s >= situation.now_s - seconds]
     if len(points) < _POINTS or points[-1][0] - points[0][0] < seconds / 2:
@@ -318,7 +318,7 @@ def _full_in_s(situation: Situation, series: Sequence[tuple[float, int]]) -> flo
 
 
 def _named_folders(situation: Situation) -> list[_Room]:
-    """Return the disk of the outputs or checkpoints if it is nearly full; this needs no agent."""
+    """Judge the disk of the outputs or checkpoints, which needs no agent."""
     disk, folder = situation.artifacts.disk, situation.artifacts.folder
     if disk is None or not folder:
         return []

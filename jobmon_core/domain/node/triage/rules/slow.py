@@ -1,4 +1,4 @@
-"""Rules about GPUs, cores and nodes that would allow more than the program does."""
+"""GPUs, cores and nodes that would allow more than the program does."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from jobmon_core.domain.node.triage.windows import (
 )
 
 _LONG = 2  # times `must_last_s`: speed varies, epochs end, and bursts of other jobs are ordinary
-_GAPPY_LOWEST, _GAPPY_HIGHEST = 5.0, 80.0  # % busy, within a sample: bursts of work with gaps between
+_GAPPY_LOWEST, _GAPPY_HIGHEST = 5.0, 80.0  # % busy, within a sample: bursts of work with gaps
 _MOSTLY = 0.6  # share of the time
 _BUSY_CORES = 0.85  # share of the cores
 _MB = 1e6
 _READ_BYTES_PER_S = 1e6
 _SAVING_INTERVALS, _SAVING_BYTES_PER_S = 3, 10e6
-_CROWDED_CORES = 0.5  # cores used less than this are not crowded, unless `_MANY_RUNNABLE` threads want them
+_CROWDED_CORES = 0.5  # below this, cores are not crowded, unless `_MANY_RUNNABLE` threads want them
 _MANY_THREADS = 8  # for each core: most of them must wait
 _OWN_SHARE = 0.5  # of what is used on the node: with more, the job itself fills it
-_MANY_RUNNABLE = 4  # threads for each core that compute or wait for it, whatever OMP_NUM_THREADS says
+_MANY_RUNNABLE = 4  # for each core, whatever OMP_NUM_THREADS says
 
 
 def starved_gpus(situation: Situation) -> Event | None:
-    """Find GPUs that wait while the steps advance, and what they wait for."""
+    """GPUs wait while the steps advance, and for what."""
     seconds = _LONG * situation.thresholds.must_last_s
     gpus = [gpu for gpu in gpus_of(situation) if gpu.latest.own_pids]  # the program does not use the others
     known = [busy for gpu in gpus if (busy := gpu.average(seconds, utilization)) is not None]
@@ -89,7 +89,7 @@ def _reason(situation: Situation, seconds: float) -> tuple[str, str, str, list[s
 
 
 def checkpoint_overhead(situation: Situation) -> Event | None:
-    """Find a program that spends much of its time saving checkpoints."""
+    """A program spends much of its time saving checkpoints."""
     saved = situation.artifacts.checkpoints
     if situation.is_starting() or saved is None or not saved.interval_s or not gpus_of(situation):
         return None
@@ -122,7 +122,7 @@ def checkpoint_overhead(situation: Situation) -> Event | None:
 
 
 def oversubscribed(situation: Situation) -> Event | None:
-    """Find a task with far more threads than its cores can run."""
+    """A task has far more threads than its cores can run."""
     for node in situation.nodes:
         of = window(node, situation.now_s, situation.thresholds.must_last_s)
         cpu, used = node.latest.cpu, average(of, own_cpu)
@@ -175,7 +175,7 @@ def _crowded(situation: Situation, node: NodeView, of: Window, cpu: Cpu, used: f
 
 
 def noisy_neighbour(situation: Situation) -> Event | None:
-    """Find a node whose cores or memory are full with the work of others."""
+    """The cores or the memory of a node are full with the work of others."""
     seconds = _LONG * situation.thresholds.must_last_s
     for node in situation.nodes:
         samples = window(node, situation.now_s, seconds)
@@ -225,14 +225,14 @@ def _memory_of_others(situation: Situation, node: NodeView, samples: Window) -> 
     )
 
 
-_IDLE_PERCENT = 1.0  # of the time; a mean over the whole `idle_s`
+_IDLE_PERCENT = 1.0  # a mean over the whole `idle_s`
 _IDLE_CPU_PERCENT = 50.0  # of one core
 _STILL_BYTES_PER_S = 1e6
 _FEW_GPU_HOURS = 0.05
 
 
 def idle_allocation(situation: Situation) -> Event | None:
-    """Find a task that does nothing at all while it holds GPUs."""
+    """A task does nothing at all while it holds GPUs."""
     seconds, gpus = situation.thresholds.idle_s, gpus_of(situation)
     cpu, moved = cpu_use(situation, seconds), transferred_per_s(situation, seconds)
     if not gpus or len(_idle(situation)) < len(gpus) or cpu is None or moved is None:
@@ -259,13 +259,13 @@ def idle_allocation(situation: Situation) -> Event | None:
 
 
 def idle_gpu(situation: Situation) -> Event | None:
-    """Find GPUs that the task holds and does not use; if all are idle, only if no process has opened one."""
+    """The task holds GPUs and does not use them; if all are idle, only if no process has opened one."""
     seconds, gpus = situation.thresholds.idle_s, gpus_of(situation)
     idle = _idle(situation)
     if not idle or situation.age_s < seconds:
         return None
     if len(idle) == len(gpus) and any(gpu.latest.own_pids for gpu in idle):
-        return None  # its program uses them: another rule says what they wait for
+        return None  # another rule says what its program waits for
     idle_s = situation.now_s - situation.since_s("idle-gpu", situation.now_s - seconds)
     names = "its GPU" if len(gpus) == 1 else f"{len(idle)} of {len(gpus)} GPUs"
     return situation.finding(
@@ -279,13 +279,13 @@ def idle_gpu(situation: Situation) -> Event | None:
 
 
 def _has_advanced(situation: Situation, seconds: float) -> bool:
-    """Whether the log shows progress in the last ``seconds``, however slow."""
+    """Whether the log shows progress, however slow."""
     samples = situation.history.samples
     return bool(samples) and situation.now_s - samples[-1].at_s <= seconds
 
 
 def _wasted(gpu_hours: float) -> str:
-    """Return what a message adds about lost GPU hours; empty if they round to none."""
+    """Return nothing for GPU hours that round to none."""
     if gpu_hours >= _FEW_GPU_HOURS:
         return f": {gpu_hours:.1f} GPU hours wasted so far"
     return ""

@@ -1,4 +1,4 @@
-"""Rules about a program that does not go on, or does not show that it does."""
+"""Programs that do not go on, or do not show that they do."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _LOW_SM_PERCENT = 30.0
 _BUSY_CPU_PERCENT = 80.0  # of one core
 STILL_BYTES_PER_S = 100e3
 _ODD_PERCENT = 60.0  # a rank that differs from all others by more is not where they are
-_MIN_RANKS = 2  # that may wait for each other
+_MIN_RANKS = 2
 _MANY_INTERVALS = 3  # times the usual time between two checkpoints: then saving counts as stopped
-_LONGER_THAN_BEFORE = 1.5  # times the time for which the outputs grew
-_MAX_RANKS = 16  # in the evidence
+_LONGER_THAN_BEFORE = 1.5  # times for which the outputs grew
+_MAX_RANKS = 16
 _STACKS = "`jobmon diagnose JOBID --stacks` shows where each rank is. "
 _ENDLESS_COLLECTIVE = (
     "Probably all ranks wait in a collective operation that cannot end; cancel and restart it."
@@ -40,7 +40,7 @@ _ENDLESS_KERNEL = "Probably it waits for a GPU kernel that does not end; cancel 
 
 
 def block_buffered(situation: Situation) -> Event | None:
-    """Find a Python program whose log is silent although it works: its output waits in a buffer."""
+    """A Python program works, but its log is silent: its output waits in a buffer."""
     idle_s = situation.log_idle_s
     if idle_s is None or not _is_silent(situation, idle_s) or not _may_buffer(situation):
         return None
@@ -98,7 +98,7 @@ def _signs_of_computing(situation: Situation) -> tuple[str, ...]:
 
 
 def stacks_at_stall(situation: Situation) -> Event | None:
-    """Say where the processes were when the task stalled, and which rank did not arrive."""
+    """Where the processes were when the task stalled, and which rank did not arrive."""
     taken = situation.stacks
     if taken is None or not (taken.stacks or taken.problems):
         return None
@@ -131,7 +131,7 @@ class _Place(NamedTuple):
 
 
 def collective_stuck(situation: Situation) -> Event | None:
-    """Find the one rank that does something else than all others, which wait for it."""
+    """One rank does something else than all others, which wait for it."""
     pause_s = situation.pause_s
     if pause_s is None:
         return None
@@ -190,7 +190,7 @@ def _is_writing(situation: Situation, node: NodeView, worker: Worker) -> bool:
 
 
 def worker_name(situation: Situation, node: NodeView, worker: Worker) -> str:
-    """Return how a text names a worker: by its rank, else by its PID; with the node, if there are several."""
+    """Return the rank, else the PID; with the node, if there are several."""
     name = f"process {worker.pid}" if worker.rank is None else f"rank {worker.rank}"
     if len(situation.nodes) > 1:
         return f"{name} on {node.name}"
@@ -198,7 +198,7 @@ def worker_name(situation: Situation, node: NodeView, worker: Worker) -> str:
 
 
 def gpu_hang(situation: Situation) -> Event | None:
-    """Find GPUs that run a kernel all the time and compute nothing, e.g. in a dead collective operation."""
+    """GPUs run a kernel all the time and compute nothing, e.g. in a dead collective operation."""
     pause_s, seconds = situation.standstill_s, situation.thresholds.must_last_s
     gpus = utilizations(situation, seconds)
     if pause_s is None or not gpus or min(gpus) < SPINNING_PERCENT:
@@ -224,7 +224,7 @@ def gpu_hang(situation: Situation) -> Event | None:
 
 
 def _low_work(gpu: GpuView, seconds: float) -> str:
-    """Return the figure that shows that a busy GPU computes little; empty if none does."""
+    """Return the figure that shows that a busy GPU computes little."""
     sm = gpu.average(seconds, lambda each: each.sm_percent)
     if sm is not None:
         if sm < _LOW_SM_PERCENT:
@@ -237,7 +237,7 @@ def _low_work(gpu: GpuView, seconds: float) -> str:
 
 
 def deadlock(situation: Situation) -> Event | None:
-    """Find a program all of whose workers are idle, although its work is not done."""
+    """All workers of a program are idle, although its work is not done."""
     pause_s, seconds = situation.standstill_s, situation.thresholds.must_last_s
     cpu, workers = cpu_use(situation, seconds), len(situation.living_workers)
     gpus = utilizations(situation, seconds)
@@ -273,7 +273,7 @@ def _has_ranks(situation: Situation) -> bool:
 
 
 def outputs_stopped(situation: Situation) -> Event | None:
-    """Find busy GPUs whose results are not saved any more."""
+    """GPUs are busy, and results are not saved any more."""
     seconds = situation.thresholds.must_last_s
     gpus = utilizations(situation, seconds)
     idle_s, usual = situation.outputs_idle_s, _usual_saving(situation)
@@ -303,7 +303,7 @@ class _Saving(NamedTuple):
 
 
 def _usual_saving(situation: Situation) -> _Saving | None:
-    """Return how often a task saves its checkpoints, or writes to its outputs; None if that is not known.
+    """Return how often a task saves its checkpoints, or writes to its outputs.
 
     Of outputs, only the latest growth is known. If they grew for some time before, they should grow again
     within one and a half times as long.
@@ -320,7 +320,7 @@ def _usual_saving(situation: Situation) -> _Saving | None:
 
 
 def endless_loop(situation: Situation) -> Event | None:
-    """Find a program whose progress has stopped while its workers keep a core each busy on average."""
+    """Progress has stopped while the workers keep a core each busy on average."""
     pause_s, seconds = situation.pause_s, situation.thresholds.must_last_s
     cpu = cpu_use(situation, seconds)
     gpus = utilizations(situation, seconds)
@@ -331,7 +331,7 @@ def endless_loop(situation: Situation) -> Event | None:
     used, _ = cpu
     if used < _BUSY_PERCENT * workers or max(gpus, default=0.0) >= IDLE_GPU_PERCENT:
         return None
-    if gpus_of(situation) and not gpus:  # they may compute: their figures are not known
+    if gpus_of(situation) and not gpus:  # they may compute
         return None
     return situation.finding(
         "endless-loop",

@@ -1,4 +1,4 @@
-"""Rules about the workers of a task: missing ones, and those that ended, were not reaped, or differ."""
+"""Workers that are missing, ended, were not reaped, or differ."""
 
 from __future__ import annotations
 
@@ -24,19 +24,16 @@ _LONG = 2  # times `must_last_s`
 
 
 class Fate(StrEnum):
-    """What is known about how a worker ended."""
+    """How a worker ended."""
 
-    DONE = "done"  # it has evidently done its share
+    DONE = "done"  # evidently
     FAILED = "failed"
     MISSED = "missed"  # nothing shows that it was done
     OPEN = "open"  # it may have been done: who started it would probably have reported a failure
 
 
 def fate(situation: Situation, worker: Worker) -> Fate:
-    """Return what is known about how an ended worker ended.
-
-    srun says when a task fails; mpirun and torchrun then end all others; a pool ends with an error itself.
-    """
+    """If a task fails, srun says so; mpirun and torchrun end all others; a pool ends with an error."""
     if worker.exit_code == 0 or situation.own_logs.get(worker.log):
         return Fate.DONE
     launchers = _launchers(situation, worker.rank)
@@ -56,7 +53,7 @@ def _launchers(situation: Situation, rank: int | None) -> set[str]:
 
 
 def zombie_workers(situation: Situation) -> Event | None:
-    """Find workers that have ended and were not reaped, while the task goes on.
+    """Workers have ended and were not reaped, while the task goes on.
 
     `dead_worker` judges those that failed; with exit code 0, their parent may wait for another one first.
     """
@@ -108,10 +105,10 @@ def _was(situation: Situation, node: NodeView, worker: Worker, states: tuple[Wor
 
 
 def dead_worker(situation: Situation) -> Event | None:
-    """Find a worker that has ended without having done its share: a rank, or else one of the same programs.
+    """A worker has ended without having done its share: a rank, or else one of the same programs.
 
-    It is critical if it failed, or nothing shows that it was done while its peers go on or its log breaks
-    off. Otherwise it is critical only if the task stands still.
+    Critical if it failed, or nothing shows that it was done while its peers go on or its log breaks off; else
+    only if the task stands still.
     """
     ranks = _comparable(situation)
     alive = [worker for _, worker in ranks if worker.status not in GONE]
@@ -136,7 +133,7 @@ def dead_worker(situation: Situation) -> Event | None:
 
 
 def _comparable(situation: Situation) -> list[tuple[NodeView, Worker]]:
-    """Return the workers with a rank; if none has one, those whose program is known."""
+    """Return the workers with a rank, else those whose program is known."""
     ranks = [pair for pair in situation.workers if pair[1].rank is not None]
     return ranks or [pair for pair in situation.workers if pair[1].name]
 
@@ -167,7 +164,7 @@ def _dead(
 
 
 def _is_told_by(worker: Worker, how: Fate, alive: Sequence[Worker], ranks: Sequence[Worker]) -> bool:
-    """Whether the end of a worker means something: it had peers, and was not started again."""
+    """Whether a worker that ended had peers, and was not started again."""
     if worker.rank is not None and any(each.rank == worker.rank for each in alive):
         return False
     if how is Fate.FAILED:
@@ -199,14 +196,14 @@ def _evidence(situation: Situation, dead: _Dead) -> str:
 
 
 def missing_workers(situation: Situation) -> Event | None:
-    """Find that fewer workers run than the job configuration names, after all of them did.
+    """Fewer workers run than the job configuration names, after all of them did.
 
     The check of the launch compares their number. An agent may see fewer processes than there are workers.
     """
     wanted, alive = situation.num_workers, len(situation.living_workers)
     ended = sum(worker.status in (WorkerStatus.DEAD, WorkerStatus.ZOMBIE) for _, worker in situation.workers)
     if not wanted or not 0 < alive < wanted - ended or situation.at_end:
-        return None  # the other rules judge those that are known to have ended
+        return None  # other rules judge those that are known to have ended
     most = sum(max((_living(sample) for sample in node.samples), default=0) for node in situation.nodes)
     seconds = _LASTING * situation.thresholds.must_last_s
     views = [window(node, situation.now_s, seconds) for node in situation.nodes]
@@ -243,7 +240,7 @@ def _are_peers(one: Worker, ended: Worker) -> bool:
 
 
 def odd_rank(situation: Situation) -> Event | None:
-    """Find the one worker that computes far more or less than all others, while the steps advance."""
+    """One worker computes far more or less than all others, while the steps advance."""
     seconds = _LONG * situation.thresholds.must_last_s
     ranks = [(node, worker) for node, worker in situation.living_workers if worker.rank is not None]
     means = [
@@ -279,9 +276,9 @@ def odd_rank(situation: Situation) -> Event | None:
 
 
 def no_processes(situation: Situation) -> Event | None:
-    """Find a task that is called running, although no agent sees a process of it.
+    """A task is called running, although no agent sees a process of it.
 
-    It is worth a message only if none was ever seen: an allocation may wait for its next program.
+    Only worth a message if none was ever seen: an allocation may wait for its next program.
     """
     seconds = situation.thresholds.must_last_s
     shares = [average(window(node, situation.now_s, seconds), _is_empty) for node in situation.nodes]
