@@ -75,9 +75,9 @@ def run(options: argparse.Namespace) -> int:
         period_s = RECENT_S
     if period_s is not None:
         since_s = ctx.clock.now() - period_s
-    found = collect(ctx, options.job, since_s)
-    for problem in found.problems:
+    runs, problems = collect(ctx, options.job, since_s)
+    for problem in problems:
         say(problem)
-    if options.json or found.runs or not found.problems:
-        print_result(options, efficiency_json, efficiency_lines, found.runs)
-    return int(bool(found.problems))
+    if options.json or runs or not problems:
+        print_result(options, efficiency_json, efficiency_lines, runs)
+    return int(bool(problems))

@@ -295,12 +295,12 @@ def change_runs(options: argparse.Namespace) -> int:
         say(f"{change} {count(len(jobs), 'job')} of group {group.name}: {listed(names, _SHOWN)}")
         if not is_confirmed(f"{change.capitalize()} them?", "nothing was changed"):
             return 1
-    for answer in change_jobs(ctx, change, jobs):
-        if answer.error:
-            say(one_line(answer.error))
+    for refs, error in change_jobs(ctx, change, jobs):
+        if error:
+            say(one_line(error))
             exit_code = 1
         else:
-            print(result_text(f"group {group.name}", f"{count(len(answer.refs), 'job')} {_WORDS[change]}"))
+            print(result_text(f"group {group.name}", f"{count(len(refs), 'job')} {_WORDS[change]}"))
     if change is Change.CANCEL and group.unsubmitted:
         say(f"group {group.name} keeps {count(len(group.unsubmitted), 'run')} not submitted yet")
     return exit_code

@@ -94,12 +94,11 @@ def run_there(options: argparse.Namespace, command: Sequence[str]) -> int:
     restart = restart_change(options.restart, given_values(options))
     request = SubmitRequest(BACKEND, tuple(command), restart=restart, run=folders)
     attempt = first_attempt(ctx, request, settings, say)
-    started = run_on_host(
+    job, problem = run_on_host(
         ctx, MonitorStarter(ctx), options.host, command, folders, settings=settings, attempt=attempt
     )
-    job = started.job
-    if started.problem:
-        say(f"it is not known whether the command was started: {started.problem}")
+    if problem:
+        say(f"it is not known whether the command was started: {problem}")
         say(
             f"do not start it again: job {job.ref} is watched, and `jobmon show {job.ref}` says what became "
             f"of it once {options.host} answers"

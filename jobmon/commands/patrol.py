@@ -24,9 +24,9 @@ from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.many.patrol import (
     DEFAULT_MINUTES,
+    PROBLEM,
     Memory,
     Patrol,
-    compare,
     patrol_command,
     remembered,
 )
@@ -116,25 +116,13 @@ def run(options: argparse.Namespace) -> int:
         raise JobmonError("no run of this group has been submitted yet")
     # the reader is a channel, the log or the terminal; jobmon remembers the last patrol for each of them
     reader = options.to or (_LOG_READER if options.unattended else "")
-    known = read_memory(ctx, reader)
-    patrol = in_bounded_time(Patrol, lambda: _patrol(ctx, state_ids, known.memory, known.problem))
-    memory = remembered(known.memory, patrol, names_jobs=bool(state_ids))
+    before, problem = read_memory(ctx, reader)
+    patrol = in_bounded_time(Patrol, lambda: look(ctx, state_ids, before, seen_job))
+    if problem:
+        unknown = Finding(Severity.WARNING, problem, id=PROBLEM)
+        patrol = replace(patrol, problems=(unknown, *patrol.problems))
+    memory = remembered(before, patrol, names_jobs=bool(state_ids))
     return _tell(ctx, patrol, reader, memory, options)
-
-
-def _patrol(ctx: Context, state_ids: Sequence[str], memory: Memory, problem: str) -> Patrol:
-    seen = look(ctx, state_ids, memory)
-    texts = filter(None, (problem, *seen.problems))
-    problems = [Finding(Severity.WARNING, text, id="jobmon") for text in texts]
-    patrol = compare(
-        map(seen_job, seen.jobs),
-        problems,
-        memory,
-        seen.at_s,
-        names_jobs=bool(state_ids),
-        is_done=seen.is_done,
-    )
-    return replace(patrol, failed_before=seen.failed_before)
 
 
 def _tell(ctx: Context, patrol: Patrol, reader: str, memory: Memory, options: argparse.Namespace) -> int:
@@ -185,7 +173,7 @@ def _change_entry(ctx: Context, options: argparse.Namespace) -> int:
     if options.to:
         check_channel(ctx, options.to)
     autostart = _autostart(ctx, options.every, options.to)
-    if in_bounded_time(Patrol, lambda: _patrol(ctx, (), Memory(), "")).is_done:
+    if in_bounded_time(Patrol, lambda: look(ctx, (), Memory(), seen_job)).is_done:
         raise JobmonError(
             "nothing is watched, so a patrol has nothing to look at; submit or watch a job first"
         )

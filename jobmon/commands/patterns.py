@@ -92,7 +92,7 @@ def _check(options: argparse.Namespace) -> int:
     files = (options.file,) if options.file else files_in_use(own)
     exit_code = 0
     for checked in check(files, own):
-        print_lines(check_lines(checked))
+        print_lines(check_lines(checked.source, len(checked.patterns), checked.faults))
         exit_code |= bool(checked.faults)
     return exit_code
 

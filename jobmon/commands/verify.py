@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
@@ -17,8 +18,8 @@ from jobmon.commands.common import (
 from jobmon.commands.jobs_or_files import job_or_folder
 from jobmon.errors import UsageError
 from jobmon.views.completeness import completeness_json, completeness_lines
-from jobmon_core.app.artifacts.verify import Wanted, folders_of, verify
-from jobmon_core.domain.artifacts.completeness import Depth
+from jobmon_core.app.artifacts.verify import folders_of, verify
+from jobmon_core.domain.artifacts.completeness import Completeness, Depth
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.artifacts.verify import JobFolder
     from jobmon_core.context import Context
-    from jobmon_core.domain.artifacts.completeness import Completeness
 
 DESCRIPTION = """\
 Check that no file of a job's output folder, or of any folder, is truncated or damaged. jobmon knows JSON,
@@ -88,21 +88,22 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _wanted(options: argparse.Namespace) -> Wanted:
+def _wanted(options: argparse.Namespace) -> Completeness:
     if options.depth and not options.against:
         raise UsageError(f"--{options.depth} compares two folders; name the other one with --against")
     if options.against and not os.path.lexists(options.against):
         raise UsageError(f"--against {options.against}: no such folder")
     source = os.path.abspath(options.against) if options.against else ""  # noqa: PTH100 - as the user wrote it
-    return Wanted(source, options.depth or Depth.SIZE, options.records)
+    depth = options.depth or Depth.SIZE
+    return Completeness("", source=source, depth=depth, expected_records=options.records)
 
 
-def _verified(ctx: Context, what: str, wanted: Wanted) -> list[tuple[Completeness, JobFolder | None]]:
+def _verified(ctx: Context, what: str, wanted: Completeness) -> list[tuple[Completeness, JobFolder | None]]:
     target = job_or_folder(ctx, what)
     if isinstance(target, str):
-        return [(verify(ctx, target, wanted), None)]
+        return [(verify(ctx, replace(wanted, folder=target)), None)]
     job, ref = target
     folders = folders_of(ctx, job, ref)
     if not folders:
         raise JobmonError(f"job {ref} is not known to have started, so it has no outputs to verify yet")
-    return [(verify(ctx, each.folder, wanted, each), each) for each in folders]
+    return [(verify(ctx, replace(wanted, folder=each.folder), each), each) for each in folders]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from jobmon.api.watched import progress_record
 from jobmon_core.app.from_python import open_context
 from jobmon_core.app.jobs.output import begin_following
 from jobmon_core.app.jobs.progress import LogProgress
-from jobmon_core.app.live.log_errors import AppendedErrors, own_patterns
+from jobmon_core.app.live.log_errors import AppendedErrors, LogError, own_patterns
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.job.job_settings import JobSettings
@@ -21,18 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jobmon.api.records import FileName, Progress
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogError:
-    """A line that shows an error or a warning."""
-
-    worker: str
-    level: str  # ERROR or WARNING
-    message: str
-    pattern: str  # the name of the pattern that matches
-    timestamp: str  # as the line shows it; empty if it shows none
-    full_context: str  # the lines around it
 
 
 class LogParser:
@@ -77,18 +64,7 @@ class LogParser:
 
     def parse_errors(self) -> tuple[LogError, ...]:
         """Return the errors and warnings in what was appended."""
-        names = {path: name for name, path in self._paths().items()}
-        return tuple(
-            LogError(
-                worker=names[each.path],
-                level="WARNING" if each.is_warning else "ERROR",
-                message=each.text.strip(),
-                pattern=each.pattern,
-                timestamp=each.time,
-                full_context=each.context,
-            )
-            for each in self._errors.look(list(names))
-        )
+        return self._errors.look(self._paths())
 
     def tail_logs(self, num_lines: int = 100) -> dict[str, tuple[str, ...]]:
         """Return the last lines of each log, as a terminal would finally show them."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from jobmon.compat.eta import Eta, ProgressEstimator, Slowdown
 from jobmon.compat.files import CheckpointStatus, DiskSpace, FileMonitor, OutputStatus
-from jobmon.compat.logs import LogError, LogParser
+from jobmon.compat.logs import LogParser
 from jobmon.compat.processes import LaunchCheck, ProcessMonitor, Worker
+from jobmon_core.app.live.log_errors import LogError
 from jobmon_core.domain.artifacts.model import FileCheck, FileVerdict
 from jobmon_core.domain.logs.progress.model import Confidence
 from jobmon_core.domain.node.telemetry.model import WorkerStatus

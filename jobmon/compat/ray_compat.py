@@ -28,13 +28,12 @@ from jobmon_core.app.ray_job.reports import (
     checkpoint_text,
     efa_info,
     gpu_info,
-    gpus_of,
     issues_of,
     look_at_gpus,
     pod_answers,
     resource_info,
 )
-from jobmon_core.app.ray_job.restarts import AutoRestart, Orders
+from jobmon_core.app.ray_job.restarts import AutoRestart, restart_settings
 from jobmon_core.app.ray_job.resume import submit_resumed
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 
@@ -158,7 +157,7 @@ def get_training_health(
     folder = checkpoint_dir or ""
     if cluster.is_pod:
         answers = pod_answers(list(all_pods or [head_pod]), namespace, folder)
-        gpus = {pod: gpus_of(answer) for pod, answer in answers.items()}
+        gpus = answers
     else:
         answers, gpus = {}, {head_pod: look_at_gpus(cluster, head_pod, namespace)}
     report = HealthReport(
@@ -267,8 +266,8 @@ def auto_restart(  # noqa: PLR0917 - the signature of the other script
     if not (math.isfinite(retry_delay) and retry_delay >= 0 and max_retries >= 0):
         raise JobmonError("max_retries and retry_delay are numbers of at least 0")
     cluster = _cluster(head_pod, _DEFAULT_NAMESPACE)
-    orders = Orders(job_name, checkpoint_dir, max_retries, retry_delay, stagnation_threshold, check_interval)
-    end = AutoRestart(open_context(), cluster, orders, LOG).run()
+    settings = restart_settings(max_retries, retry_delay, stagnation_threshold)
+    end = AutoRestart(open_context(), cluster, LOG, job_name, checkpoint_dir, settings, check_interval).run()
     state = "not finished"
     if end.success:
         state = "finished"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jobmon.views.console import Console
     from jobmon_core.app.diagnose import Report, Subject
     from jobmon_core.app.live.verdict import LiveVerdict
-    from jobmon_core.app.patterns import EffectivePattern, Hit, PatternFileCheck, PatternTestResult
+    from jobmon_core.app.patterns import EffectivePattern, Hit, PatternTestResult
     from jobmon_core.app.records.note import JobMemory, KnownFailure
     from jobmon_core.domain.job.notes import Note
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Line
@@ -299,12 +299,12 @@ def pattern_lines(entries: Sequence[EffectivePattern], console: Console) -> Iter
         yield from console.prose(f"What to do: {pattern.advice}", _BELOW)
 
 
-def check_lines(check: PatternFileCheck) -> Iterator[str]:
+def check_lines(path: str, patterns: int, faults: Sequence[str]) -> Iterator[str]:
     """Yield a line for each fault of a pattern file, or one that says it has none."""
-    if not check.faults:
-        yield one_line(f"{check.path}: {count(check.pattern_count, 'pattern')}, no faults")
-    for fault in check.faults:
-        yield one_line(f"{check.path}: {fault}")
+    if not faults:
+        yield one_line(f"{path}: {count(patterns, 'pattern')}, no faults")
+    for fault in faults:
+        yield one_line(f"{path}: {fault}")
 
 
 def test_lines(result: PatternTestResult, console: Console) -> Iterator[str]:

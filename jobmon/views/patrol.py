@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.logs.progress.events.event import Event
     from jobmon_core.domain.logs.progress.model import Progress
-    from jobmon_core.domain.many.patrol import Patrol, PatrolledJob
+    from jobmon_core.domain.many.patrol import Patrol
 
 _NO_MONITOR = {
     Health.DEAD: "its monitor is dead; `jobmon recover` restarts it",
@@ -188,12 +188,12 @@ def _about_a_task(event: Event, prefix: str) -> Finding:
 def _counts(patrol: Patrol) -> str:
     if not patrol.jobs:
         return "nothing is watched"
-    numbers = Counter(job.seen.group for job in patrol.jobs)
+    numbers = Counter(job.group for job in patrol.jobs)
     return ", ".join(f"{numbers[group]} {group}" for group in StateGroup if numbers[group])
 
 
 def _verdict(patrol: Patrol) -> Iterator[str]:
-    named = (*(problem for job in patrol.jobs for problem in job.seen.problems), *patrol.problems)
+    named = (*(problem for job in patrol.jobs for problem in job.problems), *patrol.problems)
     numbers = Counter(problem.severity for problem in named)
     critical, warned = numbers[Severity.CRITICAL], numbers[Severity.WARNING]
     text = joined(f"{critical} critical" if critical else "", count(warned, "warning") if warned else "")
@@ -212,33 +212,31 @@ def _what_changed(patrol: Patrol) -> str:
 
 def _still(patrol: Patrol) -> Iterator[str]:
     still = [
-        f"{job.seen.label} {problem.text}"
+        f"{job.label} {problem.text}"
         for job in patrol.jobs
         if not job.has_news
-        for problem in sorted(job.seen.problems, key=lambda each: -each.severity)
+        for problem in sorted(job.problems, key=lambda each: -each.severity)
     ]
     if still:
         yield f"still: {listed(still, _MAX_STILL)}"
 
 
-def _job_lines(job: PatrolledJob, console: Console) -> Iterator[str]:
+def _job_lines(job: SeenJob, console: Console) -> Iterator[str]:
     changes = "; ".join(job.changes) or "new results"
-    yield from console.headed(f"{job.seen.label}: {changes}", _STYLES[job.severity], "  ", "    ")
+    yield from console.headed(f"{job.label}: {changes}", _STYLES[job.severity], "  ", "    ")
     for quote in job.new_results:
         yield from console.prose(f"{quote.name}:", "    ")
         yield from (console.line(f"{_QUOTE}{line}") for line in quote.text.split("\n"))
 
 
-def _job_json(job: PatrolledJob) -> dict[str, Any]:
-    seen = job.seen
+def _job_json(job: SeenJob) -> dict[str, Any]:
     return {
-        **fields(seen, "name", "state", job_id="ref", items_processed="current"),
-        **known_fields(seen, "outcome", "reason", "progress", "unit", "newest_checkpoint"),
-        **fields(seen, "outputs", "expected_outputs", "checkpoints", "markers"),
-        **fields(job, "changes", new="is_new"),
-        "problems": _problems_json(seen.problems),
+        **fields(job, "name", "state", job_id="ref", items_processed="current"),
+        **known_fields(job, "outcome", "reason", "progress", "unit", "newest_checkpoint"),
+        **fields(job, "outputs", "expected_outputs", "checkpoints", "markers", "changes", new="is_new"),
+        "problems": _problems_json(job.problems),
         "results": [
-            {**fields(quote, "name", "text"), "new": quote in job.new_results} for quote in seen.results
+            {**fields(quote, "name", "text"), "new": quote in job.new_results} for quote in job.results
         ],
     }
 

@@ -22,20 +22,16 @@ if TYPE_CHECKING:
 _SENTINEL_MODULE = "jobmon_core.lifecycle.sentinel"
 
 
-class SentinelUnavailable(JobmonError):
-    """A sentinel for this job cannot be submitted, or could not send the message."""
-
-
 @dataclass(frozen=True, slots=True)
 class SentinelSubmitter:
-    """Submits the sentinels of one user's jobs; ``tell`` prints a line for the user."""
+    """Submits the sentinels of one user's jobs."""
 
     ctx: Context
     tell: Callable[[str], None]
     runner: Runner = field(default_factory=Runner)
 
     def submit(self, job: NewJob) -> None:
-        """Submit a sentinel for a watched job; print one line about the success or failure."""
+        """Submit a sentinel for a watched job; tell how it went."""
         try:
             submit_sentinel, home = self._submit_function(job.backend), self.ctx.home
             after = Submitted(JobRef(job.job_id), job.cluster if job.remote else "")
@@ -53,14 +49,10 @@ class SentinelSubmitter:
     def _submit_function(
         self, backend: str
     ) -> Callable[[Runner, Submitted, Sequence[str], str, str], Submitted]:
-        """Return the function that submits a sentinel.
-
-        Raises:
-            SentinelUnavailable: the sentinel could not run, or could not send the message.
-        """
+        """Raise JobmonError if a sentinel could not run, or could not send the message."""
         submit_sentinel = find_backend(backend).submit_sentinel
         if submit_sentinel is None:
-            raise SentinelUnavailable(f"the {backend} backend cannot run one")
+            raise JobmonError(f"the {backend} backend cannot run one")
         config = self.ctx.configuration()
         config_in_job = Context(self.ctx.home, {}).configuration()
         missing = [
@@ -69,7 +61,7 @@ class SentinelSubmitter:
             if config.channel(route) != config_in_job.channel(route)
         ]
         if missing:
-            raise SentinelUnavailable(
+            raise JobmonError(
                 f"it would lack {' and '.join(missing)}, since jobmon passes no secrets on to a job; "
                 "put the webhook in config.json (`jobmon init`)"
             )

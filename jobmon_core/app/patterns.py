@@ -50,15 +50,6 @@ class EffectivePattern:
 
 
 @dataclass(frozen=True, slots=True)
-class PatternFileCheck:
-    """A pattern file with all its faults."""
-
-    path: str
-    pattern_count: int  # without faults
-    faults: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Hit:
     """A line of a log with the patterns that match it, in the order in which they are tried."""
 
@@ -109,14 +100,9 @@ def titles(own: PatternFile) -> dict[str, str]:
         return {}  # the diagnosis itself reports that
 
 
-def check(paths: tuple[Path, ...], own: Path | None) -> Iterator[PatternFileCheck]:
-    """Yield the check of each pattern file, which includes the examples of every pattern.
-
-    ``own`` is the user's own file, see `own_pattern_file`; others may belong to anybody.
-    """
-    for path in paths:
-        file = read_patterns(path, of_anyone=path != own)
-        yield PatternFileCheck(file.source, len(file.patterns), file.faults)
+def check(paths: tuple[Path, ...], own: Path | None) -> Iterator[PatternFile]:
+    """Yield each pattern file with its faults, also of the examples; all but ``own`` may be anybody's."""
+    return (read_patterns(path, of_anyone=path != own) for path in paths)
 
 
 def files_in_use(own: Path | None) -> tuple[Path, ...]:

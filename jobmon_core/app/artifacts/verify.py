@@ -1,4 +1,4 @@
-"""Use cases: the checkpoints of a job or of a folder, and whether their files are all there and whole."""
+"""The checkpoints of a job or of a folder, and whether their files are all there and whole."""
 
 from __future__ import annotations
 
@@ -35,14 +35,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
 
 _WITH_RECORDS = ("csv", "json", "jsonl", "npy", "parquet")
-
-
-class Wanted(NamedTuple):
-    """What is verified."""
-
-    source: str = ""  # the folder to compare with; empty for none
-    depth: Depth = Depth.SIZE
-    records: int | None = None  # at least so many in all files together
 
 
 class JobFolder(NamedTuple):
@@ -87,30 +79,29 @@ def _folder_of(
     return JobFolder(ref, folder, pattern, is_running, log_files(job, task), own)
 
 
-def verify(ctx: Context, folder: str, wanted: Wanted, job: JobFolder | None = None) -> Completeness:
-    """Return the verdict on a folder, or on a single file."""
-    own = list_tree(folder)
+def verify(ctx: Context, wanted: Completeness, job: JobFolder | None = None) -> Completeness:
+    """Return the verdict on a folder or a single file; ``wanted`` says what is asked for, and no more."""
+    own = list_tree(wanted.folder)
     files = {file.name: file for file in own.files if _is_output(file, job)}
     checks: list[FileCheck] = []
-    if wanted.depth is not Depth.COUNT or wanted.records is not None:
-        checks = list(_checks(files, folder, wanted, job))
+    if wanted.depth is not Depth.COUNT or wanted.expected_records is not None:
+        checks = list(_checks(files, wanted, job))
     damaged = tuple(check for check in checks if check.is_bad)
-    found = Completeness(
-        folder,
-        len(files),
-        sum(file.size_bytes for file in files.values()),
+    found = replace(
+        wanted,
+        count=len(files),
+        size_bytes=sum(file.size_bytes for file in files.values()),
         damaged=damaged,
         unreadable=tuple(check for check in checks if check.verdict is FileVerdict.UNREADABLE),
         odd=tuple(check for check in checks if check.note),
         not_checked=len(files) - len(damaged) - sum(each.verdict is FileVerdict.VALID for each in checks),
-        depth=wanted.depth,
         is_partial=own.is_partial,
         problem=own.problem,
     )
-    if wanted.records is not None:
-        found = _with_records(found, checks, wanted.records)
+    if wanted.expected_records is not None:
+        found = _with_records(found, checks)
     if wanted.source:
-        return _against(ctx, found, files, wanted)
+        return _against(ctx, found, files)
     return found
 
 
@@ -122,11 +113,17 @@ def _is_output(file: ListedFile, job: JobFolder | None) -> bool:
     return is_named and is_own and f"{job.folder}/{file.name}" not in job.logs
 
 
-def _checks(names: Iterable[str], folder: str, wanted: Wanted, job: JobFolder | None) -> Iterator[FileCheck]:
-    max_bytes = MAX_BYTES if wanted.records is None else WHOLE
+def _checks(names: Iterable[str], wanted: Completeness, job: JobFolder | None) -> Iterator[FileCheck]:
+    max_bytes = MAX_BYTES if wanted.expected_records is None else WHOLE
     is_running = job is not None and job.is_running
     for name in sorted(names):
-        yield check_file(_path(folder, name), still_written=is_running, max_bytes=max_bytes)
+        yield check_file(_path(wanted.folder, name), still_written=is_running, max_bytes=max_bytes)
+
+
+def _with_records(found: Completeness, checks: Iterable[FileCheck]) -> Completeness:
+    counted = [check for check in checks if check.format.removesuffix(".gz") in _WITH_RECORDS]
+    records = sum(check.records or 0 for check in counted)
+    return replace(found, records=records, records_unknown=sum(check.records is None for check in counted))
 
 
 def _path(folder: str, name: str) -> str:
@@ -137,25 +134,12 @@ def _path(folder: str, name: str) -> str:
     return folder
 
 
-def _with_records(found: Completeness, checks: Iterable[FileCheck], expected: int) -> Completeness:
-    counted = [check for check in checks if check.format.removesuffix(".gz") in _WITH_RECORDS]
-    return replace(
-        found,
-        records=sum(check.records or 0 for check in counted),
-        records_unknown=sum(check.records is None for check in counted),
-        expected_records=expected,
-    )
-
-
-def _against(
-    ctx: Context, found: Completeness, own: Mapping[str, ListedFile], wanted: Wanted
-) -> Completeness:
-    source = list_tree(wanted.source)
+def _against(ctx: Context, found: Completeness, own: Mapping[str, ListedFile]) -> Completeness:
+    source = list_tree(found.source)
     there = {file.name: file for file in source.files}
-    changed, unread = _other_content(found.folder, own, wanted, there)
+    changed, unread = _other_content(found, own, there)
     return replace(
         compare(found, own, there, ctx.clock.now(), changed),
-        source=wanted.source,
         unreadable=(*found.unreadable, *unread),
         is_partial=found.is_partial or source.is_partial,
         problem=found.problem or source.problem,
@@ -163,21 +147,18 @@ def _against(
 
 
 def _other_content(
-    folder: str, own: Mapping[str, ListedFile], wanted: Wanted, source: Mapping[str, ListedFile]
+    found: Completeness, own: Mapping[str, ListedFile], source: Mapping[str, ListedFile]
 ) -> tuple[list[str], list[FileCheck]]:
-    """Return the names of files of equal size whose content differs, and the files that cannot be read.
-
-    Contents are only compared at the depth SHA256.
-    """
+    """At the depth SHA256, return the files of equal size that differ, and those that are unreadable."""
     changed: list[str] = []
     unread: list[FileCheck] = []
-    if wanted.depth is not Depth.SHA256:
+    if found.depth is not Depth.SHA256:
         return changed, unread
     for name in sorted(own.keys() & source.keys()):
         if own[name].size_bytes != source[name].size_bytes:
             continue
         digests = set()
-        for path in (_path(folder, name), _path(wanted.source, name)):
+        for path in (_path(found.folder, name), _path(found.source, name)):
             try:
                 digests.add(sha256_of(path))
             except Unreadable as problem:
@@ -202,7 +183,7 @@ def checkpoints_in(ctx: Context, folder: str) -> CheckpointList:
 
 
 def checkpoints_of(ctx: Context, job: WatchedJob, ref: JobRef) -> list[CheckpointList]:
-    """Return the checkpoints of the tasks of a job, or of the part ``ref``: one list for each folder."""
+    """Return the checkpoints of a job, or of the part ``ref``: one list for each folder."""
     job = with_log_paths(ctx, current_status(ctx, job).job)
     progress, record = ctx.progress_file(job.id).read(), ctx.run_record(job.id).taken()
     script = (record.script.text if record and record.script else None) or ""

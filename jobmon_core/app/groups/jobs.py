@@ -41,7 +41,7 @@ class GroupRun(NamedTuple):
 
 
 def runs_of(ctx: Context, group: Group) -> list[GroupRun]:
-    """Return the runs of a group, in its order; the scheduler is not asked."""
+    """Return the runs of a group; the scheduler is not asked."""
     jobs: dict[str, WatchedJob] = {}
     problems: dict[str, str] = {}
     for name, member in group.members.items():
@@ -80,12 +80,12 @@ def pending_jobs(runs: Iterable[GroupRun]) -> list[WatchedJob]:
 
 
 def failed_runs(runs: Iterable[GroupRun]) -> Iterator[GroupRun]:
-    """Yield the runs whose jobs ended in a failure."""
+    """Yield the runs whose jobs failed."""
     return (run for run in runs if run.job and group_of(run.job) is StateGroup.FAILED)
 
 
 def failed_indices(job: WatchedJob) -> list[int]:
-    """Return the indices of the failed tasks of an array; none if all of its tasks failed."""
+    """Return the indices of the failed tasks of an array; none if all failed."""
     failed = [
         int(key)
         for key, task in job.tasks.items()
@@ -108,19 +108,14 @@ class Change(StrEnum):
     RELEASE = "release"
 
 
-class Changed(NamedTuple):
-    """The answer of one scheduler."""
-
-    refs: tuple[JobRef, ...]
-    error: str = ""  # empty if there is none; else some or all of the jobs may be unchanged
-
-
-def change_jobs(ctx: Context, change: Change, jobs: Sequence[WatchedJob]) -> Iterator[Changed]:
-    """Change jobs, those of each cluster together; yield the answer of each cluster."""
+def change_jobs(
+    ctx: Context, change: Change, jobs: Sequence[WatchedJob]
+) -> Iterator[tuple[tuple[JobRef, ...], str]]:
+    """Change jobs; yield those of each cluster, and the error with which some of them may be unchanged."""
     if due := [job for job in jobs if change is Change.CANCEL and job.is_restarting]:
         for job in due:
             end(ctx, lineage_id_of(job), "ended by `jobmon group cancel`")
-        yield Changed(tuple(job.ref for job in due))
+        yield tuple(job.ref for job in due), ""
         jobs = [job for job in jobs if job not in due]
     by_cluster: dict[tuple[str, str], list[WatchedJob]] = defaultdict(list)
     for job in jobs:
@@ -137,7 +132,7 @@ def change_jobs(ctx: Context, change: Change, jobs: Sequence[WatchedJob]) -> Ite
             error = changes[change](refs)
         except SchedulerMissing as missing:
             error = f"{missing}{_own_commands(there) if change is Change.CANCEL else ''}"
-        yield Changed(refs, error)
+        yield refs, error
 
 
 def _own_commands(jobs: Sequence[WatchedJob]) -> str:

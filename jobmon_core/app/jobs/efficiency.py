@@ -47,21 +47,10 @@ class RunEfficiency:
     note: str = ""  # why figures are missing
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """The runs in the order of the arguments, and what went wrong."""
-
-    runs: tuple[RunEfficiency, ...]
-    problems: tuple[str, ...] = ()
-
-
-def collect(ctx: Context, arguments: Sequence[str], since_s: float) -> Collected:
-    """Return what the named jobs used, without those that ended before ``since_s`` (Unix seconds).
+def collect(ctx: Context, arguments: Sequence[str], since_s: float) -> tuple[list[RunEfficiency], list[str]]:
+    """Return what the named jobs used, but for those that ended before ``since_s``, and what went wrong.
 
     This waits up to half a minute while accounting lacks a recent end that jobmon knows.
-
-    Raises:
-        UnknownJob, StateUnreadable: see `find_targets`.
     """
     targets = find_targets(ctx, arguments, since_s)
     rows, problems = ask_accounting(ctx, targets)
@@ -77,11 +66,10 @@ def collect(ctx: Context, arguments: Sequence[str], since_s: float) -> Collected
             hint = "an array task is named 12_3, not by its $SLURM_JOB_ID"
             problems.append(f"accounting has no job {target.ref}; {hint}")
         runs += [run for run in of_target if run.ended_s is None or run.ended_s >= since_s]
-    return Collected(tuple(runs), tuple(problems))
+    return runs, problems
 
 
 def _is_late(ctx: Context, target: EfficiencyTarget, rows: Rows) -> bool:
-    """Whether accounting answered, but lacks an end that jobmon knows and that is new."""
     missing = target.ends.keys() - _ended(rows.get(target.id, {})) if target.id in rows else set()
     return any(_is_new(ctx, target.ends[key].ended_s) for key in missing if target.ends[key].started_s)
 
@@ -96,7 +84,7 @@ def _ended(rows: Mapping[JobRef, JobRow]) -> set[str]:
 
 
 def _runs(ctx: Context, target: EfficiencyTarget, rows: Rows) -> Iterator[RunEfficiency]:
-    """Yield the runs of a target from accounting, then those whose end only jobmon knows."""
+    """Yield the runs that accounting has, then those whose end only jobmon knows."""
     of_target, ends = rows.get(target.id, {}), target.ends
     name = target.job.name if target.job else ""
     for ref, row in of_target.items():
@@ -146,7 +134,6 @@ def ask_accounting(ctx: Context, targets: Iterable[EfficiencyTarget]) -> tuple[R
 
 
 def _query(ctx: Context, cluster: str, job_ids: Sequence[int]) -> dict[int, tuple[JobRow, ...]] | str:
-    """Return the rows of each job, or why there are none."""
     scheduler = ctx.scheduler(DEFAULT_BACKEND, cluster)
     answer = scheduler.ask_accounting(job_ids)
     if isinstance(answer, Disabled):
@@ -175,17 +162,17 @@ class EfficiencyTarget(NamedTuple):
 
     @property
     def id(self) -> tuple[str, str]:
-        """What distinguishes it: Slurm may use a job id again."""
+        """Tell it from others: Slurm may use a job id again."""
         return self.job.id if self.job else "", str(self.ref)
 
     @property
     def cluster(self) -> str:
-        """The cluster that a query must name; empty for the local one."""
+        """The cluster to name in a query; empty for the local one."""
         return self.job.cluster if self.job and self.job.remote else ""
 
     @property
     def ends(self) -> dict[str, End]:
-        """The ends that jobmon noted, by the key of the task."""
+        """The ends that jobmon noted, by task key."""
         tasks = in_order(list(self.job.tasks.values())) if self.job else []
         return {task.key: task.end for task in tasks if task.end and self.ref.key in ("", task.key)}
 
@@ -193,11 +180,7 @@ class EfficiencyTarget(NamedTuple):
 def find_targets(ctx: Context, arguments: Sequence[str], since_s: float) -> list[EfficiencyTarget]:
     """Return what the arguments name, each once; without any, the jobs that ended since ``since_s``.
 
-    A group stands for those of its jobs whose state files can be read, and an attempt for its whole lineage.
-
-    Raises:
-        UnknownJob: an argument is neither a job id nor a name that jobmon knows, or a job has no such task.
-        StateUnreadable: the state file of a named job or group cannot be read.
+    A group stands for those of its jobs whose state files can be read, an attempt for its whole lineage.
     """
     if not arguments:
         ended = (job for job in all_jobs(ctx) if job.ended and last_change_s(job) >= since_s)
@@ -224,7 +207,7 @@ def _named(ctx: Context, argument: str) -> Iterator[EfficiencyTarget]:
 
 
 def _attempts(ctx: Context, job: WatchedJob, ref: JobRef) -> Iterator[EfficiencyTarget]:
-    """Yield a job, or the part that is meant; in its place all attempts of its lineage, if it has one."""
+    """Yield what is meant; in place of an attempt, all those of its lineage."""
     lineage = lineages_of(ctx, [job]).get(job.id)
     for attempt in lineage.attempts if lineage else ():
         found = job if attempt.state_id == job.id else ctx.store.read(ctx.store.path(attempt.state_id))
@@ -235,7 +218,6 @@ def _attempts(ctx: Context, job: WatchedJob, ref: JobRef) -> Iterator[Efficiency
 
 
 def _members(ctx: Context, group: str) -> Iterator[EfficiencyTarget]:
-    """Yield the jobs of a group whose state files can be read."""
     for member in ctx.groups.load(group).members.values():
         job = ctx.store.read(ctx.store.path(member.state_id)) if member.state_id else None
         if job is not None and not isinstance(job, Unreadable):

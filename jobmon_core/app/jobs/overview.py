@@ -1,10 +1,9 @@
-"""Use case: the status of all watched jobs, as up to date as the files of this home are."""
+"""The status of all watched jobs, as up to date as the files of this home are; no scheduler is asked."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.explainer import canceller_name
@@ -30,15 +29,13 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.model import End, EndInquiry, Task, WatchedJob
     from jobmon_core.domain.slurm.rows import JobRow
 
+    _Answer = tuple[float, Mapping[int, Sequence[JobRow]]]  # when it was asked for, and the rows by job id
+
 # The answer to a query comes some seconds after it is due.
 _ANSWER_S = 10.0
 
 
-class _Answer(NamedTuple):
-    """An answer of the queue."""
-
-    asked_s: float = 0.0  # Unix seconds; 0 if there was none
-    rows: Mapping[int, Sequence[JobRow]] = MappingProxyType({})  # by job id
+_NO_ANSWER: _Answer = 0.0, {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +52,8 @@ class Overview:
     def age_s(self, job: WatchedJob, now_s: float) -> float | None:
         """Return how old the data are (seconds), if they are older than one interval, else None.
 
-        A monitor keeps the intervals that it began with. They are not known here and may be longer than those
-        configured now, so data count as old only if they are older than the default interval, too.
+        A monitor keeps its intervals, which may be longer than those configured now. So data must be older
+        than the default interval, too.
         """
         if job.closed or job.answered_s is None:
             return None
@@ -69,7 +66,7 @@ class Overview:
 
 
 def overview(ctx: Context) -> Overview:
-    """Return the status of all jobs, without asking the scheduler."""
+    """Return the status of all jobs."""
     entries = list(ctx.store.all())
     jobs = without_duplicates(entry for entry in entries if not isinstance(entry, Unreadable))
     known = statuses(ctx, jobs)
@@ -86,7 +83,7 @@ def overview(ctx: Context) -> Overview:
 
 
 def lineages_of(ctx: Context, jobs: Iterable[WatchedJob]) -> dict[str, Lineage]:
-    """Return the lineages of those jobs that are an attempt of one, by state id."""
+    """Return the lineages of those jobs that are an attempt, by state id."""
     ids, found = set(ctx.lineages.ids()), dict[str, "Lineage"]()
     for job in jobs:
         if lineage_id_of(job) in ids:
@@ -114,7 +111,7 @@ def policy(ctx: Context) -> Policy:
 
 
 def config_fault(ctx: Context) -> str:
-    """Return what is wrong with the configuration, in one line; empty if nothing is."""
+    """Return what is wrong with the configuration, in one line."""
     try:
         ctx.configuration()
     except ConfigInvalid as error:
@@ -123,12 +120,12 @@ def config_fault(ctx: Context) -> str:
 
 
 def current_status(ctx: Context, job: WatchedJob) -> JobStatus:
-    """Return the status of one job, without asking the scheduler."""
+    """Return the status of one job."""
     return statuses(ctx, [job])[0]
 
 
 def statuses(ctx: Context, jobs: Iterable[WatchedJob]) -> list[JobStatus]:
-    """Return the status of each of these jobs, without asking the scheduler."""
+    """Return the status of each of these jobs."""
     jobs = list(jobs)
     latest = _LatestAnswers(ctx, jobs)
     return [latest.apply_to(job_status(ctx, job)) for job in jobs]
@@ -147,23 +144,21 @@ class _LatestAnswers:
         self._answers: dict[tuple[str, str, str, str], _Answer] = {}
 
     def apply_to(self, status: JobStatus) -> JobStatus:
-        """Return a status as of the latest answer that the host of the job's monitor has."""
         job, owner = status.job, status.owner
         watching = status.health in (Health.ALIVE, Health.REMOTE)
         if owner is None or not watching or job.closed or job.answered_s is None or job.stale_since_s:
             return status
-        answer = self._latest(job, owner.host)
+        asked_s, rows = self._latest(job, owner.host)
         # a monitor that works would have saved the job by then: this one may be suspended
-        if not job.answered_s < answer.asked_s < job.answered_s + 2 * SAVE_INTERVAL_S:
+        if not job.answered_s < asked_s < job.answered_s + 2 * SAVE_INTERVAL_S:
             return status
-        rows = answer.rows.get(job.job_id, ())
-        return replace(status, job=apply_queue(job, rows, answer.asked_s, Policy()))
+        return replace(status, job=apply_queue(job, rows.get(job.job_id, ()), asked_s, Policy()))
 
     def _latest(self, job: WatchedJob, host: str) -> _Answer:
         try:
             default_cluster = self._ctx.shared_answer("cluster", job.backend, host=host)
         except SchedulerMissing:  # the backend of a newer jobmon
-            return _Answer()
+            return _NO_ANSWER
         cluster = job.cluster if job.is_elsewhere(lambda: default_cluster.read().text) else ""
         key = (job.backend, cluster, job.user, host)
         if key not in self._answers:
@@ -174,10 +169,10 @@ class _LatestAnswers:
         stored = self._ctx.shared_answer("queue", backend, cluster, user, host=host).read()
         rows: dict[int, list[JobRow]] = {}
         if stored.problem or not stored.asked_s:
-            return _Answer()
+            return _NO_ANSWER
         for row in self._ctx.scheduler(backend).read_queue(stored.text, self._job_ids):
             rows.setdefault(row.ref.job_id, []).append(row)
-        return _Answer(stored.asked_s, rows)
+        return stored.asked_s, rows
 
 
 class Ending(NamedTuple):
@@ -196,7 +191,7 @@ class Ending(NamedTuple):
 
     @property
     def elapsed_s(self) -> int | None:
-        """The run time in seconds, if its start and its end are known."""
+        """The run time, if its start and its end are known."""
         if self.started_s is None or self.ended_s is None:
             return None
         return max(0, self.ended_s - self.started_s)
@@ -222,13 +217,13 @@ def _final_row(inquiry: EndInquiry) -> JobRow | None:
 
 
 def may_still_run(job: WatchedJob) -> bool:
-    """Whether a task of a job is not known to have ended, e.g. because nobody watches it any more."""
+    """Whether a task is not known to have ended, e.g. because nobody watches it any more."""
     ends = [task.end for task in job.tasks.values() if task.end]
     return not job.ended or any(end.outcome is Outcome.UNKNOWN for end in ends)
 
 
 def state_text(end: End) -> str:
-    """Return the final state, with the user who cancelled, e.g. ``CANCELLED by you``."""
+    """Return the final state, e.g. ``CANCELLED by you``."""
     if end.cancelled_by is not None:
         return f"{end.state} by {canceller_name(end.cancelled_by)}"
     return end.raw_state or end.state
@@ -262,10 +257,7 @@ _TO_SHOW: tuple[Outcome | None, ...] = (
 
 
 def detailed_tasks(job: WatchedJob, limit: int) -> list[Task]:
-    """Return at most ``limit`` tasks to show in detail, sorted by index: those that `problem_count` counts.
-
-    If there are more, the first of each cause are chosen before others.
-    """
+    """Return at most ``limit`` tasks that `problem_count` counts, by index: the first of each cause first."""
     groups = [group.keys for group in cause_groups(job) if group.outcome is not Outcome.CANCELLED]
     ranked = sorted(
         (position, rank, key) for rank, keys in enumerate(groups) for position, key in enumerate(keys)
@@ -274,7 +266,7 @@ def detailed_tasks(job: WatchedJob, limit: int) -> list[Task]:
 
 
 def worst_task(tasks: Iterable[Task]) -> Task | None:
-    """Return the task to explain or to show for all of them: the first with the worst outcome, if any."""
+    """Return the task that stands for all of them: the first with the worst outcome, if any."""
     return min(tasks, key=_rank, default=None)
 
 
@@ -284,7 +276,7 @@ def is_waiting(task: Task) -> bool:
 
 
 def why_not_started(job: WatchedJob, task: Task | None, now_s: float) -> str:
-    """Return why a task, or a job without known tasks (None), has no run to show, as words after its id.
+    """Return why a task (None: a job without known tasks) has no run to show, as words after its id.
 
     An answer of the scheduler that is not new has its age: the task may have started since.
     """
@@ -305,18 +297,18 @@ def in_order(tasks: Sequence[Task]) -> list[Task]:
 
 
 def task_index(task: Task) -> int:
-    """Return the index of an array task or component; 0 without a valid one."""
+    """Return the index of an array task or component; 0 without one."""
     ref = ref_of(0, task.key)
     return ref.task or ref.component or 0
 
 
 def failed_count(job: WatchedJob) -> int:
-    """Return the number of tasks that failed; an unknown outcome is no failure."""
+    """Return how many tasks failed; an unknown outcome is no failure."""
     return sum(1 for task in job.tasks.values() if task.end and task.end.outcome is Outcome.FAILURE)
 
 
 def problem_count(job: WatchedJob) -> int:
-    """Return the number of tasks that failed, ended with unknown outcome or succeeded doubtfully."""
+    """Return how many tasks failed, ended with unknown outcome or succeeded doubtfully."""
     ends = (task.end for task in job.tasks.values() if task.end)
     return sum(1 for end in ends if end.outcome in _BAD) + job.doubtful_tasks
 

@@ -21,19 +21,23 @@ class ChangedFiles(Generic[T]):
     def __init__(self, read: Callable[[Path], T]) -> None:
         """Read with ``read``, which returns a value for a missing file too."""
         self._read = read
+        self._before: dict[Path, tuple[Stamp | None, T]] = {}
         self._contents: dict[Path, tuple[Stamp | None, T]] = {}
 
+    def begin_look(self) -> None:
+        """Forget the files that were not asked for since the last call."""
+        self._before, self._contents = self._contents, {}
+
     def contents(self, paths: Sequence[Path]) -> list[T]:
-        """Return the content of each file; those of all other files are no longer kept."""
-        self._contents = {path: self._content(path) for path in paths}
-        return [content for _, content in self._contents.values()]
+        """Return the content of each file; those of all others are forgotten."""
+        self.begin_look()
+        return [self.content(path) for path in paths]
 
     def content(self, path: Path) -> T:
-        """Return the content of one file; it is kept until `contents` is called."""
-        self._contents[path] = self._content(path)
-        return self._contents[path][1]
-
-    def _content(self, path: Path) -> tuple[Stamp | None, T]:
+        """Return the content of one file."""
         stamp = file_stamp(path)  # before the content, so that a later change is seen
-        known = self._contents.get(path)
-        return known if known and known[0] == stamp else (stamp, self._read(path))
+        known = self._contents.get(path) or self._before.get(path)
+        if known is None or known[0] != stamp:
+            known = stamp, self._read(path)
+        self._contents[path] = known
+        return known[1]

@@ -1,18 +1,15 @@
-"""Use case: the tasks of the watched jobs with their progress, again and again at little cost.
-
-Beside them, the messages that the terminal channel passes to an open `jobmon top`.
-"""
+"""The tasks of the watched jobs, at little cost again and again; and messages for an open `jobmon top`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.jobs.find import by_id
+from jobmon_core.app.jobs.find import StateGroup, by_id
 from jobmon_core.app.jobs.overview import Overview, group_intervals_s, policy, statuses, task_index
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.app.live.tasks import ACTIVE, LiveTask, live_tasks
-from jobmon_core.app.live.telemetry import LiveAgents
+from jobmon_core.app.live.telemetry import agents_of, read_record, read_report
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.job.tracking.duplicates import without_duplicates
@@ -26,25 +23,16 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.live.log_errors import LogErrors
     from jobmon_core.context import Context
-    from jobmon_core.domain.channels import Level
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.lifecycle.health import JobStatus
+    from jobmon_core.notify.channels.terminal import TerminalLine
 
 _RENEW_S = 10.0  # after which the estimate, the monitor's health and the age of the data are looked at again
 
 _MESSAGE_SHOWN_S = 900.0
 _MAX_FEED_BYTES = 262_144
-
-
-class LiveMessage(NamedTuple):
-    """The newest message."""
-
-    id: str
-    created_s: int  # Unix seconds
-    level: Level
-    text: str  # its title
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +44,7 @@ class Listing:
     as_of_s: float | None = None  # of the oldest data that are not stale
     stale_since_s: float | None = None  # of the oldest stale data
     unreadable: int = 0  # number of state files that cannot be read
-    message: LiveMessage | None = None  # the newest one for the terminal
+    message: TerminalLine | None = None  # the newest one for the terminal
 
 
 class _Known(NamedTuple):
@@ -68,7 +56,7 @@ class _Known(NamedTuple):
     tasks: tuple[LiveTask, ...]
 
     def is_current(self, job: WatchedJob, progress: JobProgress, now_s: float) -> bool:
-        """Whether neither file was read again, and only a little time has passed."""
+        """Whether neither file was read again, and little time has passed."""
         unchanged = job is self.job and progress is self.progress
         return unchanged and 0 <= now_s - self.at_s < _RENEW_S
 
@@ -77,14 +65,14 @@ class LiveJobs:
     """Reads the files of all watched jobs, or of those that are named, each again after it has changed."""
 
     def __init__(self, ctx: Context, refs: Sequence[JobRef] = ()) -> None:
-        """Show the jobs that are watched, and those that end meanwhile; with ``refs`` only these jobs."""
+        """Show the jobs that are watched, also after they end; with ``refs`` only these jobs."""
         self._ctx, self._refs = ctx, refs
         self._shown: set[str] = set()  # ids of tasks
         self._shown_jobs: set[str] = set()  # state ids
         self._states = ChangedFiles(self._read_state)
         self._progress = ChangedFiles(self._read_progress)
-        self._agents = LiveAgents(ctx)
-        self._feed = TerminalFeed(ctx)
+        self._reports, self._records = ChangedFiles(read_report), ChangedFiles(read_record)
+        self._messages = ChangedFiles(_newest_message)
         self._policy, self._group_intervals_s = policy(ctx), group_intervals_s(ctx)
         self._known: dict[str, _Known] = {}  # by state id
 
@@ -104,10 +92,20 @@ class LiveJobs:
         tasks = [task for known in self._known.values() for task in known.tasks if self._is_shown(task)]
         self._shown |= {task.id for task in tasks}
         self._shown_jobs |= {task.job.id for task in tasks}
-        tasks = sorted(self._agents.added_to(tasks), key=_sort_key)
+        self._reports.begin_look()
+        self._records.begin_look()
+        tasks = sorted(map(self._with_agents, tasks), key=_sort_key)
         unreadable = sum(isinstance(each, Unreadable) for each in entries)
-        message = self._feed.newest(now_s)
+        message = self._messages.content(self._ctx.home.root / FEED)
+        if message and now_s - message.created_s > _MESSAGE_SHOWN_S:
+            message = None
         return dated(Listing(now_s, tuple(tasks), unreadable=unreadable, message=message))
+
+    def _with_agents(self, live: LiveTask) -> LiveTask:
+        if live.task is None or live.group is not StateGroup.RUNNING:
+            return live
+        telemetry = self._ctx.telemetry(live.job.id, live.task.key)
+        return replace(live, agents=agents_of(telemetry, self._reports.content, self._records.content))
 
     def _renew(self, jobs: Sequence[WatchedJob], progress: Sequence[JobProgress], now_s: float) -> None:
         """Look again at the jobs that have changed, or at which the last look was some time ago."""
@@ -130,7 +128,7 @@ class LiveJobs:
         self._known = kept
 
     def _read_state(self, path: Path) -> WatchedJob | Unreadable | None:
-        """Return a job, None if it is not to be shown: most jobs of a user ended long ago."""
+        """Return a job; None if it is not to be shown: most jobs of a user ended long ago."""
         job = self._ctx.store.read(path)
         if isinstance(job, Unreadable):
             return job
@@ -174,20 +172,6 @@ def _sort_key(live: LiveTask) -> tuple[int, tuple[int, int, int, float], int]:
     return order, by_id(live.status), task_index(live.task) if live.task else 0
 
 
-class TerminalFeed:
-    """Reads the messages of a home again after each change."""
-
-    def __init__(self, ctx: Context) -> None:
-        """Read nothing yet."""
-        self._path = ctx.home.root / FEED
-        self._files = ChangedFiles(_read_message)
-
-    def newest(self, now_s: float) -> LiveMessage | None:
-        """Return the newest message, unless it is older than a quarter of an hour."""
-        (message,) = self._files.contents([self._path])
-        return message if message and now_s - message.created_s <= _MESSAGE_SHOWN_S else None
-
-
 def refresh_s(ctx: Context) -> float:
     """Return the seconds between two looks of `jobmon top`, as configured for the terminal channel."""
     try:
@@ -198,9 +182,9 @@ def refresh_s(ctx: Context) -> float:
     return next((terminal.refresh_s for terminal in terminals), REFRESH_S)
 
 
-def _read_message(path: Path) -> LiveMessage | None:
+def _newest_message(path: Path) -> TerminalLine | None:
     try:
         lines = read_lines(read_own(path, _MAX_FEED_BYTES))
     except OSError:
         return None  # there is no terminal channel, or no message yet
-    return LiveMessage(*lines[-1]) if lines else None
+    return lines[-1] if lines else None

@@ -44,13 +44,13 @@ class LogErrors:
     """The error lines in the logs of one task; a log is read again only after it has changed."""
 
     def __init__(self, job: WatchedJob, user_patterns: Path | None) -> None:
-        """Find what the shipped patterns, those of the user and those of the job match."""
+        """Take the shipped patterns, those of the user and those of the job."""
         self._matcher = JobMatcher(user_patterns, job_patterns(job.settings))
         self._earlier = job.earlier_logs
         self._logs = ChangedFiles(self._read)
 
     def latest(self, paths: Sequence[str]) -> tuple[ErrorLine, ...]:
-        """Return the latest error lines of these logs, oldest first; of several logs, by time of day."""
+        """Return the latest error lines, oldest first; of several logs, by time of day."""
         found = [line for lines in self._logs.contents([Path(path) for path in paths]) for line in lines]
         if len(paths) > 1:
             found.sort(key=lambda line: line.clock)
@@ -77,20 +77,20 @@ _WARNING = re.compile(r"\bWARN(?:ING)?\b", re.IGNORECASE)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|(?<![\d<])\d\d:\d\d:\d\d(?![\d<:])")
 
 
-@dataclass(frozen=True, slots=True)
-class AppendedError:
-    """A line of a log that a pattern matches."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogError:
+    """A line that shows an error or a warning."""
 
-    path: str
-    pattern: str  # its id; of the caller's own patterns, its name
-    text: str
-    is_warning: bool
-    context: str  # this line and those around it that were appended with it
-    time: str = ""  # as the line shows it
+    worker: str
+    level: str  # ERROR or WARNING
+    message: str
+    pattern: str  # the name of the pattern that matches
+    timestamp: str  # as the line shows it; empty if it shows none
+    full_context: str  # the lines around it
 
 
 def own_patterns(regexes: Mapping[str, str]) -> tuple[Pattern, ...]:
-    """Return patterns of a caller, given as regexes (RE2 syntax) by name.
+    """Return a caller's regexes (RE2 syntax), given by name, as patterns.
 
     Raises:
         PatternsInvalid: names each regex that is not valid.
@@ -117,28 +117,35 @@ class AppendedErrors:
     user_file: Path | None
     _followers: dict[str, LogFollower] = field(default_factory=dict, init=False)
 
-    def look(self, paths: Sequence[str]) -> list[AppendedError]:
-        """Return the error lines appended to these logs since the last call; the first returns all."""
-        found = []
-        for path in paths:
+    def look(self, logs: Mapping[str, str]) -> tuple[LogError, ...]:
+        """Return the error lines appended to the logs of these workers since the last call, at first all."""
+        found = list[LogError]()
+        for worker, path in logs.items():
             follower = self._followers.setdefault(path, LogFollower(path))
             lines = tuple(line for new in follower.rest() for line in new.lines)
-            found += self._errors(path, lines)
-        return found
+            found += self._errors(worker, path, lines)
+        return tuple(found)
 
-    def _errors(self, path: str, texts: tuple[str, ...]) -> list[AppendedError]:
+    def _errors(self, worker: str, path: str, texts: tuple[str, ...]) -> list[LogError]:
         lines = LogLines([LogExcerpt(path, texts, None)])
         if self.patterns:
             matches = Matcher(self.patterns).find_matches(lines)
         else:
             every = JobMatcher(self.user_file).matches(lines)
             matches = tuple(match for match in every if match.pattern.role is Role.ROOT)
-        return [_error(path, match.pattern, texts, match.position) for match in matches]
+        return [_error(worker, match.pattern, texts, match.position) for match in matches]
 
 
-def _error(path: str, pattern: Pattern, texts: tuple[str, ...], position: int) -> AppendedError:
+def _error(worker: str, pattern: Pattern, texts: tuple[str, ...], position: int) -> LogError:
     text = texts[position]
     around = texts[max(0, position - _CONTEXT_LINES) : position + _CONTEXT_LINES + 1]
     is_warning = pattern.severity is Severity.WARNING or bool(_WARNING.search(text))
     time = _TIME.search(text)
-    return AppendedError(path, pattern.id, text, is_warning, "\n".join(around), time[0] if time else "")
+    return LogError(
+        worker=worker,
+        level="WARNING" if is_warning else "ERROR",
+        message=text.strip(),
+        pattern=pattern.id,
+        timestamp=time[0] if time else "",
+        full_context="\n".join(around),
+    )

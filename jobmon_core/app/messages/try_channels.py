@@ -76,21 +76,17 @@ class ChannelUnderTest:
     results: Iterator[tuple[Level, AttemptResult]]
 
 
-class UnknownChannel(JobmonError):
-    """No channel has this name."""
-
-
 def channels_under_test(ctx: Context, names: Sequence[str]) -> list[ChannelUnderTest]:
     """Return the channels of these names, all of them if there are no names.
 
     Raises:
         ConfigInvalid: the configuration has faults.
-        UnknownChannel: a channel is not configured.
+        JobmonError: a channel is not configured.
     """
     config = ctx.configuration()
     if unknown := [name for name in names if config.channel(name) is None]:
         known = ", ".join(channel.name for channel in config.channels) or "none"
-        raise UnknownChannel(f"no channel {unknown[0]!r} is configured; there are: {known}")
+        raise JobmonError(f"no channel {unknown[0]!r} is configured; there are: {known}")
     return [
         ChannelUnderTest(each.name, each.channel.name, _results(ctx, each))
         for each in config.channels

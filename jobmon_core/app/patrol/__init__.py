@@ -1,1 +1,1 @@
-"""Use cases of `jobmon patrol`: look at the watched jobs, remember and send what was seen, unattended too."""
+"""Use cases of `jobmon patrol`."""

@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.find import Selection, StateGroup, by_id, find_job, group_of, select
 from jobmon_core.app.jobs.overview import config_fault, overview
-from jobmon_core.app.live.job_view import JobFiles, JobView, job_view, read_files
+from jobmon_core.app.live.job_view import JobFiles, job_view, read_files
 from jobmon_core.app.messages.undelivered import undelivered_messages
 from jobmon_core.domain.errors import Invalid, StateUnreadable, UnknownGroup
+from jobmon_core.domain.finding import Finding, Severity
+from jobmon_core.domain.many.patrol import PROBLEM, compare
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+    from jobmon_core.app.live.job_view import JobView
     from jobmon_core.context import Context
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.many.groups.model import Group
-    from jobmon_core.domain.many.patrol import Memory
+    from jobmon_core.domain.many.patrol import Memory, Patrol, SeenJob
     from jobmon_core.lifecycle.health import JobStatus
 
 
 FIRST_PATROL_S = 86_400.0  # the first patrol also reports the ends of the last day
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """Everything that a patrol looked at."""
-
-    at_s: float
-    jobs: tuple[JobView, ...] = ()
-    problems: tuple[str, ...] = ()  # what is wrong and concerns no single job, one line each
-    is_done: bool = False  # nothing is watched any more
-    failed_before: int = 0  # see `Patrol`
-
-
-def look(ctx: Context, state_ids: Collection[str], memory: Memory) -> Look:
+def look(
+    ctx: Context, state_ids: Collection[str], memory: Memory, seen_job: Callable[[JobView], SeenJob]
+) -> Patrol:
     """Look at the jobs with these state ids; without any, at those that `jobs_to_patrol` chooses."""
     now_s = ctx.clock.now()
     known = overview(ctx)
@@ -50,7 +43,15 @@ def look(ctx: Context, state_ids: Collection[str], memory: Memory) -> Look:
     is_done = not groups and all(each.health is Health.DONE for each in known.jobs)
     problems += _problems(ctx, unread, is_done=is_done)
     failed_before = 0 if state_ids else failed_earlier(known.jobs, chosen, now_s)
-    return Look(now_s, tuple(views), tuple(problems), is_done, failed_before)
+    return compare(
+        map(seen_job, views),
+        [Finding(Severity.WARNING, text, id=PROBLEM) for text in problems],
+        memory,
+        now_s,
+        names_jobs=bool(state_ids),
+        is_done=is_done,
+        failed_before=failed_before,
+    )
 
 
 def _problems(ctx: Context, unread: str, *, is_done: bool) -> Iterator[str]:
@@ -64,10 +65,7 @@ def _problems(ctx: Context, unread: str, *, is_done: bool) -> Iterator[str]:
 def jobs_to_patrol(
     jobs: Sequence[JobStatus], state_ids: Collection[str], memory: Memory, now_s: float
 ) -> list[JobStatus]:
-    """Return the jobs with these state ids, by job id.
-
-    Without any, these are the jobs that are watched, and those that ended since the last patrol.
-    """
+    """Return the jobs with these ids; without any, those watched, and those ended since the last patrol."""
     if state_ids:
         chosen = [each for each in jobs if each.job.id in state_ids]
     else:
@@ -79,7 +77,7 @@ def jobs_to_patrol(
 
 
 def failed_earlier(jobs: Sequence[JobStatus], chosen: Collection[JobStatus], now_s: float) -> int:
-    """Return the number of failed jobs that `jobmon status` lists and a patrol over ``chosen`` leaves out."""
+    """Return how many failed jobs `jobmon status` lists and a patrol over ``chosen`` leaves out."""
     listed = (each.job for each in select(jobs, Selection(), now_s).jobs if each not in chosen)
     return sum(group_of(job) is StateGroup.FAILED for job in listed)
 
@@ -92,12 +90,7 @@ def _is_news(job: WatchedJob, memory: Memory, since_s: float) -> bool:
 
 
 def named_state_ids(ctx: Context, arguments: Iterable[str]) -> list[str]:
-    """Return the state ids of the jobs that arguments name; a group stands for its members.
-
-    Raises:
-        UnknownJob: jobmon has no record of such a job or group.
-        StateUnreadable: its state file cannot be read.
-    """
+    """Return the state ids of the jobs that arguments name, as `find_job`; a group is its members."""
     found: dict[str, None] = {}  # in order, each once
     for argument in arguments:
         if ctx.groups.exists(argument):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from jobmon_core.app.messages.send import send_message
 from jobmon_core.domain.channels import Level
@@ -26,17 +26,11 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import StoredMessage
 
 
-_NONE = Memory()
 _MAX_BYTES = 64 * 2**20  # far more than a few hundred bytes for each of ten thousand jobs
 
 
 def check_channel(ctx: Context, channel: str) -> None:
-    """Check that a channel is configured.
-
-    Raises:
-        ConfigInvalid: the configuration has faults.
-        JobmonError: it is not; names those that are.
-    """
+    """Raise JobmonError if a channel is not configured."""
     names = [each.name for each in ctx.configuration().channels]
     if channel not in names:
         known = "no channel is configured"
@@ -48,11 +42,7 @@ def check_channel(ctx: Context, channel: str) -> None:
 def send_patrol(ctx: Context, channel: str, severity: Severity, lines: Sequence[str]) -> StoredMessage:
     """Send the lines of a patrol, the first as the title; return what became of the message.
 
-    The monitors send a message of their own about each failure, so the message of a patrol is never critical.
-
-    Raises:
-        ConfigInvalid: the configuration has faults.
-        StorageFailed: see `send_message`.
+    The monitors send a message of their own about each failure, so that of a patrol is never critical.
     """
     now_s = ctx.clock.now()
     level = Level.INFO if severity is Severity.INFO else Level.WARNING
@@ -65,30 +55,19 @@ def send_patrol(ctx: Context, channel: str, severity: Severity, lines: Sequence[
     return send_message(ctx, message, channel=channel)
 
 
-class ReadMemory(NamedTuple):
-    """What the last patrol of one reader saw."""
-
-    memory: Memory = _NONE
-    problem: str = ""  # why it is not known, one line; empty if it is, or if there was no patrol
-
-
-def read_memory(ctx: Context, reader: str) -> ReadMemory:
-    """Return the memory of a reader; if the file cannot be read, say so: `save_memory` then replaces it."""
+def read_memory(ctx: Context, reader: str) -> tuple[Memory, str]:
+    """Return what the last patrol of a reader saw, and why that is not known: `save_memory` replaces it."""
     file = _file(ctx)
     try:
-        return ReadMemory(file.read_to_change().readers.get(reader, _NONE))
+        return file.read_to_change().readers.get(reader, Memory()), ""
     except StorageFailed:
-        problem = f"the memory of the last patrol cannot be read and starts empty: {file.path}"
-        return ReadMemory(problem=problem)
+        return Memory(), f"the memory of the last patrol cannot be read and starts empty: {file.path}"
 
 
 def save_memory(ctx: Context, reader: str, memory: Memory) -> None:
     """Replace the memory of a reader.
 
     Two patrols at once may lose what one of them saw: the next one says it again.
-
-    Raises:
-        StorageFailed: the memory cannot be written; the old one stays.
     """
     file = _file(ctx)
     file.write(Memories({**file.read().readers, reader: memory}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from jobmon_core.app.artifacts.verify import checkpoints_in
 from jobmon_core.app.health.collect import ask_each, network_of
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from jobmon_core.app.ray_job.look import RayCluster
     from jobmon_core.context import Context
     from jobmon_core.domain.finding import Finding
-    from jobmon_core.domain.node.health.pods import GpuProcess as PodProcess
-    from jobmon_core.domain.node.telemetry.model import Gpu
 
 _MIB = 2**20
 _IDLE_PERCENT = 5.0
@@ -104,36 +102,22 @@ def pod_answers(pods: Sequence[str], namespace: str, folder: str = "") -> dict[s
     return ask_each(pods, namespace, folder)
 
 
-class GpuLook(NamedTuple):
-    """The GPUs that a pod or a cluster shows."""
-
-    gpus: Sequence[Gpu] = ()
-    processes: Sequence[PodProcess] = ()
-    error: str = ""
-
-
-def look_at_gpus(cluster: RayCluster, pod: str, namespace: str) -> GpuLook:
+def look_at_gpus(cluster: RayCluster, pod: str, namespace: str) -> PodAnswer | JobmonError:
     """Return the GPUs of a pod; of a cluster that is known by its address, those of all nodes."""
     if cluster.is_pod:
-        return gpus_of(pod_answers([pod], namespace)[pod])
+        return pod_answers([pod], namespace)[pod]
     try:
-        return GpuLook(*parse_node_gpus(cluster.api.gpus()))
+        return PodAnswer(pod, *parse_node_gpus(cluster.api.gpus()))
     except SchedulerUnavailable as error:
-        return GpuLook(error=str(error))
+        return error
 
 
-def gpus_of(answer: PodAnswer | JobmonError) -> GpuLook:
-    """Return the GPUs of a pod, by its answer."""
-    if isinstance(answer, JobmonError):
-        return GpuLook(error=str(answer))
-    return GpuLook(answer.gpus, answer.processes, "" if answer.gpus else "; ".join(answer.problems))
-
-
-def gpu_info(*looks: GpuLook) -> GpuInfo:
+def gpu_info(*answers: PodAnswer | JobmonError) -> GpuInfo:
     """Return the GPUs of one pod or cluster, or of several pods as one list."""
-    gpus = [gpu for look in looks for gpu in look.gpus]
+    found = [answer for answer in answers if isinstance(answer, PodAnswer)]
+    gpus = [gpu for answer in found for gpu in answer.gpus]
     known = [gpu.utilization_percent for gpu in gpus if gpu.utilization_percent is not None]
-    error = "; ".join(look.error for look in looks if look.error)
+    error = "; ".join(filter(None, map(_why_no_gpus, answers)))
     return GpuInfo(
         gpu_count=len(gpus),
         gpu_utilizations=[gpu.utilization_percent for gpu in gpus],
@@ -143,13 +127,19 @@ def gpu_info(*looks: GpuLook) -> GpuInfo:
             GpuProcess(
                 pid=each.pid, name=each.name, gpu_uuid=each.gpu_uuid, memory_used=_mebibytes(each.memory)
             )
-            for look in looks
-            for each in look.processes
+            for answer in found
+            for each in answer.processes
         ],
         avg_utilization=sum(known) / len(known) if known else 0.0,
         healthy=not error,
         error=error,
     )
+
+
+def _why_no_gpus(answer: PodAnswer | JobmonError) -> str:
+    if isinstance(answer, JobmonError):
+        return str(answer)
+    return "" if answer.gpus else "; ".join(answer.problems)
 
 
 def _mebibytes(size: int | None) -> float | None:

@@ -1,4 +1,4 @@
-"""Use case: follow a job of a Ray cluster, and submit it again after failures. The caller waits meanwhile.
+"""Follow a job of a Ray cluster, and submit it again after failures. The caller waits meanwhile.
 
 Whatever must survive the caller is in the lineage, which the name of the job leads to: that a stalled attempt
 was to be stopped, and what was decided after an end. It is saved before it is done, so a call with the same
@@ -12,7 +12,7 @@ import json
 import random
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.ray_job.attempts import end_of, find_job
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.job.restart.model import Decision, PickedCheckpoint
     from jobmon_core.domain.job.restart.ray_attempts import Description
+    from jobmon_core.scheduler.ray.api import RayApi
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
 _PROOF_S = 60.0
@@ -70,27 +71,15 @@ _CHANGED = (
 _NOTHING = "so nothing was submitted"
 
 
-@dataclass(frozen=True, slots=True)
-class Orders:
-    """What the user wants; the arguments of `ray_compat.auto_restart`."""
-
-    job_name: str
-    checkpoint_dir: str
-    max_retries: int
-    retry_delay_s: float
-    stagnation_s: float
-    interval_s: float
-
-    @property
-    def settings(self) -> RestartSettings:
-        """The same as the settings of a lineage."""
-        return RestartSettings(
-            RestartMode.ON,
-            max_restarts=self.max_retries,
-            delay_s=self.retry_delay_s,
-            max_delay_s=max(MAX_DELAY_S, self.retry_delay_s),
-            stall_is_failure_s=self.stagnation_s,
-        )
+def restart_settings(max_restarts: int, delay_s: float, stall_s: float) -> RestartSettings:
+    """Return what the user wants as the settings of a lineage."""
+    return RestartSettings(
+        RestartMode.ON,
+        max_restarts=max_restarts,
+        delay_s=delay_s,
+        max_delay_s=max(MAX_DELAY_S, delay_s),
+        stall_is_failure_s=stall_s,
+    )
 
 
 class Ended(NamedTuple):
@@ -102,22 +91,31 @@ class Ended(NamedTuple):
     reason: str = ""
 
 
+@dataclass(slots=True)
 class AutoRestart:
     """One call of `ray_compat.auto_restart`."""
 
-    def __init__(self, ctx: Context, cluster: RayCluster, orders: Orders, log: Logger) -> None:
-        """Set up without any I/O."""
-        self._ctx, self._cluster, self._api = ctx, cluster, cluster.api
-        self._orders, self._log = orders, log
-        self._id = self._session = ""
-        self._step: int | None = None
+    _ctx: Context
+    _cluster: RayCluster
+    _log: Logger
+    _job_name: str
+    _checkpoint_dir: str
+    _settings: RestartSettings
+    _interval_s: float
+    _id: str = field(default="", init=False)
+    _session: str = field(default="", init=False)
+    _step: int | None = field(default=None, init=False)
+
+    @property
+    def _api(self) -> RayApi:
+        return self._cluster.api
 
     def run(self) -> Ended:
         """Follow the job and its further attempts to the end."""
-        name = self._orders.job_name
-        found = find_job(self._api, name)
+        found = find_job(self._api, self._job_name)
         if found is None:
-            return Ended(success=False, reason=_UNKNOWN.format(name=name, cluster=self._cluster.name))
+            reason = _UNKNOWN.format(name=self._job_name, cluster=self._cluster.name)
+            return Ended(success=False, reason=reason)
         if self._is_owned(found.entry):
             return Ended(success=False, reason=_OWNED.format(name=found.entry.name))
         self._open(found)
@@ -141,7 +139,7 @@ class AutoRestart:
         return any(self._cluster.is_pod or each.cluster == self._api.service for each in own)
 
     def _open(self, found: FoundJob) -> None:
-        entry, orders, now_s = found.entry, self._orders, self._ctx.clock.now()
+        entry, wanted, now_s = found.entry, self._settings, self._ctx.clock.now()
         number = attempt_number(entry.name, found.lineage)
         self._session = found.session
         self._id = lineage_id(entry.name, found.session, entry.start_s) if number is None else found.lineage
@@ -158,11 +156,11 @@ class AutoRestart:
                 newest.decision
                 and newest.decision.rule == _MAX_RESTARTS
                 and allowed is not None
-                and allowed < orders.max_retries
+                and allowed < (wanted.max_restarts or 0)
             ):
                 lineage = replace(lineage, ended_why="", ended_s=None)
                 lineage = lineage.with_attempt(replace(newest, decision=None))
-            return replace(lineage, settings=orders.settings)
+            return replace(lineage, settings=wanted)
 
         lineage = self._ctx.lineages.update(self._id, opened)
         recorded = self._ctx.lineages.submission(self._id)
@@ -181,7 +179,7 @@ class AutoRestart:
         stalled = attempt.stopped_for_stall_s is not None
         facts, headline, last_step = end_of(self._ctx, self._cluster, entry, proof, is_stalled=stalled)
         self._step = last_step if last_step is not None else self._step
-        checkpoints = newest_complete(self._ctx, self._cluster, self._orders.checkpoint_dir)
+        checkpoints = newest_complete(self._ctx, self._cluster, self._checkpoint_dir)
         ended = replace(
             attempt, last_step=last_step, started_s=entry.start_s, ended_s=entry.end_s or int(now_s)
         )
@@ -208,7 +206,7 @@ class AutoRestart:
     def _follow(self, attempt: Attempt) -> tuple[RayJob, str] | str:
         ended_s: float | None = None
         while True:
-            entry, wait_s = self._entry(attempt), self._orders.interval_s
+            entry, wait_s = self._entry(attempt), self._interval_s
             if isinstance(entry, str):
                 return entry
             if entry and entry.has_ended:
@@ -248,7 +246,7 @@ class AutoRestart:
         stalls = attempt.stopped_for_stall_s is not None
         if entry.status == "RUNNING":
             try:
-                seen, limit_s = self._cluster.log(entry.name), self._orders.stagnation_s
+                seen, limit_s = self._cluster.log(entry.name), self._settings.stall_is_failure_s or 0.0
                 self._step = self._step if seen.step is None else seen.step
                 stalls = stalls or is_stalled(self._ctx, self._cluster, entry.name, seen, limit_s)
             except (SchedulerUnavailable, UnknownJob) as error:
@@ -259,7 +257,7 @@ class AutoRestart:
             return attempt
         stopped = replace(attempt, stopped_for_stall_s=attempt.stopped_for_stall_s or self._ctx.clock.now())
         if stopped != attempt:
-            lasted = duration(self._orders.stagnation_s)
+            lasted = duration(self._settings.stall_is_failure_s or 0.0)
             self._log.warning("job %s: stalled for %s: it is stopped", entry.name, lasted)
             self._ctx.lineages.update(self._id, lambda now: now.with_attempt(stopped))
         try:
@@ -269,7 +267,7 @@ class AutoRestart:
         return stopped
 
     def _until_submitted(self, lineage: Lineage, attempt: Attempt, decision: Decision) -> str:
-        now_s, number, interval_s = self._ctx.clock.now(), attempt.number + 1, self._orders.interval_s
+        now_s, number, interval_s = self._ctx.clock.now(), attempt.number + 1, self._interval_s
         rest_s = max(decision.not_before_s, due_s(self._ctx.lineages.readable(), now_s)) - now_s
         name = attempt_id(self._id, number)
         known, why = None, ""
@@ -288,9 +286,9 @@ class AutoRestart:
             return ""
         picked = decision.checkpoint
         request = next_request(self._ctx, lineage, number, decision)
-        request["metadata"][NAME_KEY] = self._orders.job_name
+        request["metadata"][NAME_KEY] = self._job_name
         if known is None:  # else its submission was cut off
-            checkpoints = newest_complete(self._ctx, self._cluster, self._orders.checkpoint_dir)
+            checkpoints = newest_complete(self._ctx, self._cluster, self._checkpoint_dir)
             now, problem = checkpoints.picked, checkpoints.problem
             if problem or (now and now.identity) != (picked and picked.identity):
                 newest = now.path if now else "none"

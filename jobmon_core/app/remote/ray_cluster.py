@@ -1,4 +1,4 @@
-"""Use cases about a Ray cluster: which one is meant; submit jobs to it, each at most once, and watch them.
+"""Submit jobs to a Ray cluster, each at most once, and watch them.
 
 jobmon chooses the submission ids, under which Ray starts a job once; so a submission that was cut off is made
 again. With each attempt of a lineage, the local working folder is sent again.
@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.app.groups.edit import join_group
-from jobmon_core.app.remote.watch import Started, new_job
+from jobmon_core.app.remote.watch import new_job
 from jobmon_core.app.restarts.first_attempt import refuse_unstoppable
 from jobmon_core.domain.errors import Invalid, SchedulerRejected, StorageFailed
 from jobmon_core.domain.job.job_settings import AttemptPlace, RestartMode
@@ -51,7 +51,7 @@ _ID_BYTES = 8
 
 
 def ray_service(ctx: Context, address: str) -> str:
-    """Return the name of the Ray cluster with this address; without one, of that which Ray's commands use."""
+    """Return the Ray cluster with this address; without one, that which Ray's commands use."""
     return find_service(address, ctx.environment)
 
 
@@ -63,12 +63,12 @@ def submit_to_ray(
     *,
     settings: JobSettings | None = None,
     group: str = "",
-) -> Started:
-    """Submit a job to a Ray cluster and watch it, as the first attempt of a lineage if its settings say so.
+) -> tuple[WatchedJob, str]:
+    """Submit a job to Ray, as the first attempt of a lineage if its settings say so, and watch it.
 
-    ``description`` is what Ray's job API takes; without a submission id it gets one. The job is recorded
-    first: if this process is killed meanwhile, `jobmon recover` watches what it submitted. ``group`` is the
-    name of a group that it joins, if not empty.
+    Return the job, and why it is not known whether Ray has it. ``description`` is what Ray's job API takes;
+    without a submission id it gets one. The job is recorded first: if this process is killed meanwhile,
+    `jobmon recover` watches what it submitted.
     """
     if group:
         checked_name(group)
@@ -146,7 +146,7 @@ def _submit(
     settings: JobSettings | None,
     on_saved: Callable[[WatchedJob], None],
     cut_off: WatchedJob | None = None,
-) -> Started:
+) -> tuple[WatchedJob, str]:
     number = cut_off.job_id if cut_off else 0
     submission = RaySubmission(ctx.backend_resources(RAY.name), service, description, number)
     job = cut_off or new_job(ctx, RAY.name, submission.record(), settings)
@@ -159,4 +159,4 @@ def _submit(
         raise SchedulerRejected(result.why)
     on_saved(job)
     starter.watch(job.id)
-    return Started(job, "" if result.fate is Fate.ACCEPTED else result.why)
+    return job, "" if result.fate is Fate.ACCEPTED else result.why

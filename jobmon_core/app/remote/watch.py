@@ -1,9 +1,9 @@
-"""Use cases: watch a job of a service that names its jobs by text; start a command on a host and watch it."""
+"""Watch a job of a service that names its jobs by text; start a command on a host and watch it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched
 from jobmon_core.domain.job.tracking.model import WatchedJob
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import RemoteJob
 
 
-class Started(NamedTuple):
-    """A job that was given to a service, and is watched."""
-
-    job: WatchedJob
-    problem: str = ""
-
-
 def watch_remote(
     ctx: Context,
     starter: MonitorStarter,
@@ -43,8 +36,7 @@ def watch_remote(
 ) -> WatchedJob:
     """Start a monitor for the job ``name`` of a service, e.g. of a Ray cluster; return the watched job.
 
-    ``settings`` is what the user says about the job; None keeps what was said before. ``again``: analyse and
-    report a job again that was reported before.
+    Without ``settings``, what the user said before counts. ``again``: analyse and report a job again.
     """
     with ctx.watch_lock():
         remote = ctx.remote_jobs(backend, service).register(name)
@@ -95,8 +87,8 @@ def run_on_host(
     *,
     settings: JobSettings | None = None,
     attempt: NextAttempt | None = None,
-) -> Started:
-    """Start a command in a folder of a host (none: the home directory there), and watch it.
+) -> tuple[WatchedJob, str]:
+    """Start a command in a folder of a host (none: the home directory there); return its job, and a problem.
 
     ``attempt`` makes it an attempt of a lineage. The command is recorded first. If the connection is lost,
     the monitor finds out whether the command started; if not, the monitor makes sure that it never will.
@@ -113,4 +105,4 @@ def run_on_host(
         remote.ref.job_id, command, folders.workdir, attempt.variables if attempt else {}
     )
     starter.watch(job.id)
-    return Started(job, problem)
+    return job, problem

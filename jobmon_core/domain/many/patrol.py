@@ -39,11 +39,25 @@ class SeenJob:
     problems: tuple[Finding, ...] = ()
     is_over: bool = False  # it ended, or is no longer watched
     is_unwatched: bool = False  # the user stopped the monitoring
+    # since the last patrol that saw it
+    changes: tuple[str, ...] = ()
+    new_results: tuple[Quote, ...] = ()  # those that say something else than before
+    is_new: bool = False  # no patrol has seen it before
 
     @property
     def label(self) -> str:
         """How a line names the job, e.g. ``8123 train``."""
         return f"{self.ref} {self.name}".rstrip()
+
+    @property
+    def has_news(self) -> bool:
+        """Whether anything has changed."""
+        return bool(self.changes or self.new_results)
+
+    @property
+    def severity(self) -> Severity:
+        """How bad its worst problem is."""
+        return worst(self.problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,32 +92,12 @@ class Memories:
 
 
 @dataclass(frozen=True, slots=True)
-class PatrolledJob:
-    """A job, and what has changed since the last patrol that saw it."""
-
-    seen: SeenJob
-    changes: tuple[str, ...] = ()
-    new_results: tuple[Quote, ...] = ()  # those that say something else than before
-    is_new: bool = False  # no patrol has seen it before
-
-    @property
-    def has_news(self) -> bool:
-        """Whether anything has changed."""
-        return bool(self.changes or self.new_results)
-
-    @property
-    def severity(self) -> Severity:
-        """How bad its worst problem is."""
-        return worst(self.seen.problems)
-
-
-@dataclass(frozen=True, slots=True)
 class Patrol:
     """One patrol over jobs."""
 
     at_s: float
     since_s: float | None = None  # the last patrol over any of these jobs; None if there was none
-    jobs: tuple[PatrolledJob, ...] = ()  # the worst first, then those with news, then by id
+    jobs: tuple[SeenJob, ...] = ()  # the worst first, then those with news, then by id
     problems: tuple[Finding, ...] = ()  # what is wrong and concerns no single job
     is_done: bool = False  # nothing is watched any more
     failed_before: int = 0  # other failed jobs that `jobmon status` lists
@@ -114,13 +108,14 @@ class Patrol:
         return max([worst(self.problems), *(job.severity for job in self.jobs)])
 
     @property
-    def with_news(self) -> tuple[PatrolledJob, ...]:
+    def with_news(self) -> tuple[SeenJob, ...]:
         """The jobs of which anything has changed."""
         return tuple(job for job in self.jobs if job.has_news)
 
 
 _DIGEST_CHARS = 16
 OUTCOME = "outcome"  # the kind of a problem that the state of the job shows, too
+PROBLEM = "jobmon"  # that of one that concerns no single job
 
 
 def compare(
@@ -131,22 +126,23 @@ def compare(
     *,
     names_jobs: bool = False,
     is_done: bool = False,
+    failed_before: int = 0,
 ) -> Patrol:
     """Return the patrol over the jobs ``seen``, sorted by id; ``problems`` concern no single job.
 
     ``names_jobs``: the user asked for these jobs only.
     """
     jobs = [_compared(job, memory.jobs.get(job.id)) for job in seen]
-    times = [memory.jobs[job.seen.id].at_s for job in jobs if job.seen.id in memory.jobs]
+    times = [memory.jobs[job.id].at_s for job in jobs if job.id in memory.jobs]
     since_s = max(times, default=0.0) if names_jobs else memory.at_s
     # sorted() keeps the order of jobs that are equally bad
     ranked = sorted(jobs, key=lambda job: (-job.severity, not job.has_news))
-    return Patrol(now_s, since_s or None, tuple(ranked), tuple(problems), is_done)
+    return Patrol(now_s, since_s or None, tuple(ranked), tuple(problems), is_done, failed_before)
 
 
 def remembered(memory: Memory, patrol: Patrol, *, names_jobs: bool = False) -> Memory:
     """Return the memory after a patrol; one over named jobs forgets nothing about the others."""
-    seen = {job.seen.id: _remembered(job.seen, patrol.at_s) for job in patrol.jobs}
+    seen = {job.id: _remembered(job, patrol.at_s) for job in patrol.jobs}
     if names_jobs:
         return replace(memory, jobs={**memory.jobs, **seen})
     return Memory(patrol.at_s, seen)
@@ -167,11 +163,11 @@ def _remembered(seen: SeenJob, at_s: float) -> Remembered:
     )
 
 
-def _compared(seen: SeenJob, before: Remembered | None) -> PatrolledJob:
+def _compared(seen: SeenJob, before: Remembered | None) -> SeenJob:
     known = before.results if before else {}
     results = tuple(quote for quote in seen.results if known.get(quote.name) != _digest(quote))
     changes = _first_sight(seen) if before is None else _changes(seen, before)
-    return PatrolledJob(seen, tuple(changes), results, before is None)
+    return replace(seen, changes=tuple(changes), new_results=results, is_new=before is None)
 
 
 def _first_sight(seen: SeenJob) -> Iterator[str]:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.artifacts.verify import Wanted, checkpoints_of, folders_of, verify
+from jobmon_core.app.artifacts.verify import checkpoints_of, folders_of, verify
 from jobmon_core.context import Context
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
+from jobmon_core.domain.artifacts.completeness import Completeness
 from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, ListedFile, Outputs
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.job_progress import JobProgress
@@ -153,5 +154,5 @@ def test_the_folder_that_show_lists_is_verified_without_files_of_other_runs(tmp_
     seen = Artifacts(1.0, Outputs(str(tmp_path), is_found=True))
     ctx.progress_file(job.id).write(JobProgress(1.0, artifacts={"": seen}))
     (folder,) = folders_of(ctx, job, job.ref)
-    found = verify(ctx, folder.folder, Wanted(), folder)
+    found = verify(ctx, Completeness(folder.folder), folder)
     assert (folder.folder, found.count, found.is_complete) == (str(tmp_path), 1, True)

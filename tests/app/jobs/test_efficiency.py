@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.jobs.efficiency import Collected, collect
+from jobmon_core.app.jobs.efficiency import RunEfficiency, collect
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.domain.job.tracking.model import WatchedJob
@@ -55,7 +55,7 @@ class Jobs(Context):
         for job in jobs:
             self.store.save(job)
 
-    def collect(self, *arguments: str, since_s: float = 0.0) -> Collected:
+    def collect(self, *arguments: str, since_s: float = 0.0) -> tuple[list[RunEfficiency], list[str]]:
         return collect(self, arguments, since_s)
 
     @property
@@ -63,28 +63,28 @@ class Jobs(Context):
         return [argv for argv in self.runner.asked if "-j" in argv]
 
 
-def shown(found: Collected) -> dict[str, tuple[JobState | None, float | None]]:
-    figures = {str(run.ref): run.found for run in found.runs}
+def shown(runs: list[RunEfficiency]) -> dict[str, tuple[JobState | None, float | None]]:
+    figures = {str(run.ref): run.found for run in runs}
     return {ref: (used.state, used.cpu_share) if used else (None, None) for ref, used in figures.items()}
 
 
 def test_one_query_is_about_all_jobs_watched_or_not(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path, table(row("12"), row("15_1", "16"), row("15_2", "15", State="FAILED")))
     jobs.save(job_of(succeeded(), concluded_s=NOW_S))
-    found = jobs.collect("train", "15")
+    runs, problems = jobs.collect("train", "15")
     done = (JobState.COMPLETED, 0.5)
-    assert shown(found) == {"12": done, "15_1": done, "15_2": (JobState.FAILED, 0.5)}
+    assert shown(runs) == {"12": done, "15_1": done, "15_2": (JobState.FAILED, 0.5)}
     assert [argv[argv.index("-j") + 1] for argv in jobs.queries] == ["12,15"]
-    assert not found.problems
-    assert shown(jobs.collect("15_2", "15_2")) == {"15_2": (JobState.FAILED, 0.5)}
+    assert not problems
+    assert shown(jobs.collect("15_2", "15_2")[0]) == {"15_2": (JobState.FAILED, 0.5)}
 
 
 def test_only_the_last_run_counts_and_not_that_of_an_older_job_with_the_same_id(tmp_path: Path) -> None:
     again = row("12", Submit=str(SUBMIT_S + 5), State="FAILED")
     jobs = Jobs(tmp_path, table(row("12", State="REQUEUED"), again, row("13", Submit="1700")))
     jobs.save(replace(job_of(succeeded(), job_id=13), not_before_s=NOW_S - 60))
-    assert shown(jobs.collect("12"))["12"][0] is JobState.FAILED
-    (run,) = jobs.collect("13").runs
+    assert shown(jobs.collect("12")[0])["12"][0] is JobState.FAILED
+    (run,), _ = jobs.collect("13")
     assert run.found is not None
     assert run.found.usage == Usage(), "what jobmon noted, without the figures of another job"
 
@@ -99,30 +99,30 @@ def test_a_group_stands_for_its_jobs(tmp_path: Path) -> None:
         "gone": Member("slurm-1-x"),
     }
     jobs.groups.create(Group("sweep1", NOW_S, members=members))
-    assert [*shown(jobs.collect("sweep1"))] == ["12", "13"]
+    assert [*shown(jobs.collect("sweep1")[0])] == ["12", "13"]
     assert len(jobs.queries) == 1
 
 
 def test_since_leaves_out_jobs_that_ended_earlier(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path, table(row("12"), row("13", End=str(SUBMIT_S - 900))))
-    assert [*shown(jobs.collect("12", "13", since_s=NOW_S))] == ["12"]
+    assert [*shown(jobs.collect("12", "13", since_s=NOW_S)[0])] == ["12"]
     old = replace(job_of(succeeded(), job_id=14), concluded_s=NOW_S - 900)
     jobs.save(job_of(succeeded(), concluded_s=NOW_S), old, job_of(RUNNING, job_id=15))
-    assert [*shown(jobs.collect(since_s=NOW_S - 60))] == ["12"], "the watched jobs that ended since"
+    assert [*shown(jobs.collect(since_s=NOW_S - 60)[0])] == ["12"], "the watched jobs that ended since"
 
 
 def test_an_end_that_accounting_does_not_have_yet_is_waited_for(tmp_path: Path) -> None:
     running = table(row("12", State="RUNNING", End="Unknown"))
     jobs = Jobs(tmp_path, running, running, table(row("12")))
     jobs.save(job_of(succeeded()))
-    assert shown(jobs.collect("12")) == {"12": (JobState.COMPLETED, 0.5)}
+    assert shown(jobs.collect("12")[0]) == {"12": (JobState.COMPLETED, 0.5)}
     assert len(jobs.queries) == 3
 
 
 def test_an_end_that_accounting_does_not_have_in_time_is_said_to_be_missing(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path, table(row("12", State="RUNNING", End="Unknown")))
     jobs.save(job_of(succeeded()))
-    (run,) = jobs.collect("12").runs
+    (run,), _ = jobs.collect("12")
     assert run.found is not None
     assert (run.note, run.found.cpu_share, run.found.wall_s) == ("not recorded yet", None, 60)
     assert len(jobs.queries) == 7
@@ -131,12 +131,10 @@ def test_an_end_that_accounting_does_not_have_in_time_is_said_to_be_missing(tmp_
 def test_jobs_that_run_wait_or_do_not_exist_have_no_figures(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path, table(row("12", State="RUNNING"), row("14_[1-3]", "14", State="PENDING")))
     jobs.save(job_of(RUNNING, job_id=13))
-    found = jobs.collect("12", "13", "99")
-    assert {str(run.ref): run.note for run in found.runs} == {"12": "not ended (RUNNING)", "13": "not ended"}
-    assert found.problems == (
-        "accounting has no job 99; an array task is named 12_3, not by its $SLURM_JOB_ID",
-    )
-    assert [each.partition(";")[0] for each in jobs.collect("98", "99").problems] == [
+    runs, problems = jobs.collect("12", "13", "99")
+    assert {str(run.ref): run.note for run in runs} == {"12": "not ended (RUNNING)", "13": "not ended"}
+    assert problems == ["accounting has no job 99; an array task is named 12_3, not by its $SLURM_JOB_ID"]
+    assert [each.partition(";")[0] for each in jobs.collect("98", "99")[1]] == [
         "accounting has no job 98",
         "accounting has no job 99",
     ]
@@ -149,29 +147,28 @@ def test_without_accounting_there_is_what_jobmon_noted(tmp_path: Path) -> None:
     job, _ = eventful_job()
     jobs.save(job)
     write_telemetry(jobs.home.telemetry_folder(job.id, ""), two_nodes())
-    found = jobs.collect("8123")
-    (run,) = found.runs
+    (run,), problems = jobs.collect("8123")
     assert run.found is not None
     assert run.found.gpu is not None
     assert (run.started_s, run.found.gpu.source, run.found.usage.gpus) == (START_S, GpuSource.AGENTS, 8)
     assert run.found.gpu.percent == pytest.approx(66, abs=1)
     assert run.found.gpu_hours == pytest.approx(24)
-    assert "this cluster has no accounting" in found.problems[0]
+    assert "this cluster has no accounting" in problems[0]
 
 
 def test_a_silent_accounting_is_a_problem_and_costs_one_query(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path, said("", "sacct: error: Connection refused", 1))
     jobs.save(job_of(succeeded()))
-    found = jobs.collect("12", "77")
-    assert [*shown(found)] == ["12"]
-    assert "Connection refused" in found.problems[0]
-    assert len(found.problems) == len(jobs.queries) == 1
+    runs, problems = jobs.collect("12", "77")
+    assert [*shown(runs)] == ["12"]
+    assert "Connection refused" in problems[0]
+    assert len(problems) == len(jobs.queries) == 1
 
 
 def test_a_local_job_needs_no_slurm(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path, said("", "never asked", 1))
     jobs.save(replace(job_of(succeeded(), job_id=7), id="local-7-x", backend="local"))
-    found = jobs.collect("7")
-    assert [*shown(found)] == ["7"]
+    runs, problems = jobs.collect("7")
+    assert [*shown(runs)] == ["7"]
     assert not jobs.queries
-    assert not found.problems
+    assert not problems

@@ -153,7 +153,7 @@ def test_the_worst_job_comes_first_then_those_with_news() -> None:
     jobs = [replace(RUNNING, id=name, ref=name) for name in ("1", "2", "3")]
     memory = remembered(Memory(), compare(jobs, (), Memory(), START_S))
     now = [jobs[0], replace(jobs[1], outputs=5), replace(jobs[2], problems=(FAILURE,))]
-    assert [job.seen.ref for job in compare(now, (), memory, NOW_S).jobs] == ["3", "2", "1"]
+    assert [job.ref for job in compare(now, (), memory, NOW_S).jobs] == ["3", "2", "1"]
 
 
 def test_a_patrol_over_named_jobs_forgets_nothing_about_the_others() -> None:
