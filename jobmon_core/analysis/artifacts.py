@@ -72,7 +72,7 @@ def look_at_all_found(
     *,
     listings: Listings,
 ) -> Iterator[tuple[str, Artifacts, tuple[Event, ...]]]:
-    """Yield the key of each task, and what `look_at_found_outputs` returns for it, while time is left."""
+    """Yield what `look_at_found_outputs` returns for each task, by its key, while time is left."""
     looks = [(task, known.get(task.key, Artifacts())) for task in tasks]
     for task, before in sorted(looks, key=lambda look: look[1].looked_s):
         if not listings.is_time_left:
@@ -138,9 +138,9 @@ def _search(job: WatchedJob, task: Task, searched_bytes: int, listings: Listings
 
 
 def folders_named(job: WatchedJob, task: Task, searched_bytes: int = 0, script: str = "") -> list[str]:
-    """Return the folders that the log or the script of a task names for what it writes, the likeliest first.
+    """Return the folders that the log or the script of a task names, absolute, the likeliest first.
 
-    They are absolute, and need not exist. Of the logs, ``searched_bytes`` were searched before.
+    They need not exist. Of the logs, ``searched_bytes`` were searched before.
     """
     paths = [path for path in dict.fromkeys(log_files(job, task)) if path not in ("", os.devnull)]
     named = [*(_in_script(job, task, script) if not searched_bytes else ()), *_in_logs(paths, searched_bytes)]
@@ -192,10 +192,7 @@ def _is_written(folder: str, own: OwnFiles, listings: Listings) -> bool:
 
 
 def artifacts_key(job: WatchedJob, task: Task) -> str | None:
-    """Return the key under which a task's outputs and checkpoints are kept; None if the user named none.
-
-    It is empty if all tasks of the array share what is named.
-    """
+    """Return the key of a task's files: "" if the array shares them, None if the user named none."""
     settings = job.own_settings
     if not (settings.output_names or settings.checkpoint_names):
         return None

@@ -46,8 +46,7 @@ _SYSTEM_DIRS = ("/usr/local/bin", "/usr/bin", "/bin")
 class CrontabInstaller:
     """Marked lines in a crontab: cron's, or Slurm's.
 
-    A method that fails raises AutostartUnavailable, unless it says otherwise; a generator raises it only when
-    it is iterated.
+    A method that fails raises AutostartUnavailable; a generator does only when it is iterated.
     """
 
     method: AutostartMethod
@@ -56,7 +55,7 @@ class CrontabInstaller:
     lines: Callable[[AutostartCommand], tuple[str, ...]]
 
     def unavailable_because(self) -> str:
-        """Return why this method cannot be used; empty if it can."""
+        """Return why this method cannot be used, if it cannot."""
         try:
             self.lines(self.command)
             self.crontab.read()
@@ -65,19 +64,19 @@ class CrontabInstaller:
         return ""
 
     def installed(self) -> bool:
-        """Return whether the crontab has lines of this home; False if it cannot be read."""
+        """Whether the crontab has lines of this home; False if it cannot be read."""
         try:
             return bool(our_lines(self.crontab.read(), self.command.marker))
         except AutostartUnavailable:
             return False
 
     def preview(self) -> Iterator[str]:
-        """Yield text for the user that shows the lines which installing adds."""
+        """Yield what installing adds, for the user."""
         yield f"--install adds these lines at the top of your {self.crontab.program}, and keeps the others:"
         yield from (f"  {line}" for line in self.lines(self.command))
 
     def installed_entries(self) -> Iterator[str]:
-        """Yield text for the user that shows the lines which uninstalling removes."""
+        """Yield what uninstalling removes, for the user."""
         yield f"--uninstall removes these lines from your {self.crontab.program}:"
         yield from (f"  {line}" for line in our_lines(self.crontab.read(), self.command.marker))
 
@@ -104,7 +103,7 @@ class SystemdInstaller:
         return unit_names(self.command.marker)
 
     def unavailable_because(self) -> str:
-        """Return why this method cannot be used; empty if it can."""
+        """Return why this method cannot be used, if it cannot."""
         try:
             unit_files(self.command)
         except AutostartUnavailable as error:
@@ -112,18 +111,18 @@ class SystemdInstaller:
         return self.units.unavailable_because()
 
     def installed(self) -> bool:
-        """Return whether a unit file of this home exists."""
+        """Whether a unit file of this home exists."""
         return self.units.has_any(self._names)
 
     def preview(self) -> Iterator[str]:
-        """Yield text for the user: the files that installing writes, and the command that it runs."""
+        """Yield what installing writes, and the command that it runs, for the user."""
         for name, text in unit_files(self.command).items():
             yield f"--install writes the file {self.units.folder / name}:"
             yield from (f"  {line}" for line in text.splitlines())
         yield f"--install runs `systemctl --user enable --now {self._names[1]}`"
 
     def installed_entries(self) -> Iterator[str]:
-        """Yield text for the user: the files that uninstalling removes."""
+        """Yield what uninstalling removes, for the user."""
         yield from (f"--uninstall removes the file {self.units.folder / name}" for name in self._names)
 
     def install(self) -> bool:
@@ -157,7 +156,7 @@ class Autostart:
         root: Path = _ROOT,
         regular: RegularCommand = RECOVER,
     ) -> Autostart:
-        """Return the methods for the home of ``ctx``; ``program`` starts jobmon from any directory."""
+        """Return the methods for this home; ``program`` starts jobmon from any directory."""
         home, environment = str(ctx.home.root), ctx.environment
         exported = exported_env(environment, home, search_path(environment))
         command = AutostartCommand(program, exported, marker_for(home), regular)
@@ -186,11 +185,7 @@ class Autostart:
         ]
 
     def recommended(self, statuses: Sequence[MethodStatus]) -> AutostartMethod:
-        """Return the best method for this machine.
-
-        Raises:
-            AutostartUnavailable: none of them can be used.
-        """
+        """Return the best method for this machine; raise AutostartUnavailable without any."""
         method = best_method(statuses, killed_at_logout=self._killed_at_logout())
         if method is None:
             reasons = "; ".join(
@@ -206,12 +201,10 @@ class Autostart:
         return kills_at_logout(Logind(self.root).settings(), user_name())
 
     def _never_runs_because(self, method: AutostartMethod) -> str:
-        """Return why nothing would run what the method installs; empty if something would."""
         lacks_daemon = method is AutostartMethod.CRON and not cron_runs(self.root)
         return "no cron daemon is running here" if lacks_daemon else ""
 
     def _warning(self, method: AutostartMethod) -> str:
-        """Return what may keep the method from working on this machine; empty if nothing may."""
         match method:
             case AutostartMethod.CRON if self._killed_at_logout():
                 return "logind may kill at logout what cron starts (KillUserProcesses)"

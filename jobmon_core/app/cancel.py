@@ -22,14 +22,12 @@ _CHECK_INTERVAL_S = 0.05
 
 
 def cancel(ctx: Context, ref: JobRef) -> RecoveryResult:
-    """Stop watching a job; the job itself is not touched. Nothing is changed if it is not watched any more.
+    """Stop watching a job, if it is watched; the job itself is not touched.
 
     If it is an attempt of a lineage, no further one follows.
 
     Raises:
         UnknownJob: it was never watched, or only as part of a larger job.
-        StateUnreadable: its state file cannot be read.
-        StorageFailed: a file cannot be written.
     """
     found = find_watched(ctx, ref)
     if not found:
@@ -55,7 +53,6 @@ def _stop_agents(ctx: Context, job: WatchedJob) -> None:
 
 
 def _unchanged_because(job: WatchedJob) -> str:
-    """Return why there was nothing to stop: jobmon stopped watching the job before, or the job has ended."""
     if job.unwatched_s is not None:
         return "its monitoring was stopped before; nothing was changed"
     return f"it has ended; nothing was changed (`jobmon forget {job.ref}` removes its record)"

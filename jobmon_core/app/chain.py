@@ -56,11 +56,7 @@ class Chain:
     is_unclear: bool = False  # whether the stage after those may have been submitted all the same
 
     def submit(self) -> int:
-        """Submit one stage after the other; return 0, or the exit code of an sbatch that submitted no job.
-
-        Raises:
-            ConfigInvalid, SchedulerMissing, StorageFailed: see `SubmitJob.submission`.
-        """
+        """Submit one stage after the other; return 0, or the exit code of an sbatch that submitted no job."""
         before = self.after
         for number, stage in enumerate(self.stages, start=1):
             request = SubmitRequest(
@@ -87,16 +83,11 @@ class Chain:
 
 
 def _after(job: JobRef | None) -> tuple[str, ...]:
-    """Return the sbatch options for a job that starts after the success of another one, and only then."""
     return (f"--dependency=afterok:{job.job_id}", "--kill-on-invalid-dep=yes") if job else ()
 
 
 def read_stage(text: str) -> Stage:
-    """Return a stage as given on the command line: a script, or sbatch's options, a script and its arguments.
-
-    Raises:
-        InvalidStage: it cannot be submitted.
-    """
+    """Return a stage: a script, or sbatch's options, a script and its arguments; or raise InvalidStage."""
     try:
         words = [text] if _is_file(text) else shlex.split(text)
     except ValueError as error:  # a quotation that does not end
@@ -139,13 +130,7 @@ def _is_file(path: str) -> bool:
 
 
 def write_marker(ctx: Context, name: str, exit_status: int, note: str = "") -> Path:
-    """Write a marker at the path ``name`` in one step, in place of an older one; return its absolute path.
-
-    It is one line of JSON: when, where and by which job it was written, an exit status, and a note.
-
-    Raises:
-        StorageFailed: it cannot be written.
-    """
+    """Write one line of JSON at the path ``name``, in place of an older one; return the absolute path."""
     path = Path(name).expanduser().absolute()
     now_s = ctx.clock.now()
     content = {

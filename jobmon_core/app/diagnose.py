@@ -86,7 +86,7 @@ class Report:
 
 
 def parse_job(argument: str) -> JobRef | None:
-    """Return the job that an argument names; None if it is not a job id, or if a file has that name."""
+    """Return the job that an argument names; None if it is no job id, or a file has that name."""
     if _JOB_ID.fullmatch(argument) is None or os.path.lexists(argument):
         return None
     try:
@@ -97,17 +97,13 @@ def parse_job(argument: str) -> JobRef | None:
 
 @dataclass(frozen=True, slots=True)
 class DiagnoseCommand:
-    """Diagnoses jobs and log files with the shipped patterns and the user's own, which override them."""
+    """Diagnoses jobs and log files."""
 
     ctx: Context
     scheduler: Callable[[str, str], Scheduler]  # by backend and cluster
 
     def of_files(self, paths: Sequence[str], override: UserOverride, stdin: BinaryIO) -> Report:
-        """Diagnose log files; ``-`` stands for ``stdin``.
-
-        Raises:
-            JobmonError: none of the files can be read.
-        """
+        """Diagnose log files, of which ``-`` is ``stdin``; raise JobmonError if none can be read."""
         with ExitStack() as stack:
             spooled = stack.enter_context(tempfile.NamedTemporaryFile()) if STDIN in paths else None
             if spooled:
@@ -130,8 +126,7 @@ class DiagnoseCommand:
 
         Raises:
             UnknownJob: neither jobmon nor the scheduler knows the job, or it has no such task.
-            StateUnreadable: the job has a state file that cannot be read.
-            SchedulerUnavailable: jobmon does not know it, and the scheduler is not responding.
+            SchedulerUnavailable: jobmon does not know it, and the scheduler does not respond.
             NotStarted: it has not started yet.
         """
         job, caveat = self._find(ref)
@@ -159,7 +154,7 @@ class DiagnoseCommand:
         return replace(report, live=live_verdict(self.ctx, job, task), stacks=stacks)
 
     def _as_at_its_end(self, job: WatchedJob, task: Task, end: End, diagnosis: Diagnosis) -> Diagnosis:
-        """Return the diagnosis with what a monitor adds to it when a job ends."""
+        """Add to a diagnosis what a monitor adds when a job ends."""
         progress = self.ctx.progress_file(job.id).read()
         followed = progress.tasks.get(task.key)
         diagnosis = with_progress(diagnosis, job, end, followed)
@@ -187,7 +182,6 @@ class DiagnoseCommand:
             return job, _FORGOTTEN.format(scheduler=display_name(job.backend))
 
     def _look_up_unwatched(self, ref: JobRef) -> WatchedJob:
-        """Ask the scheduler about a job that jobmon never watched."""
         backend = self.ctx.configuration().backend
         if is_ray(backend):  # its jobs have no numbers of their own
             raise UnknownJob(f"no record of job {ref}; a job of Ray is watched by its id: `jobmon watch ID`")
@@ -203,7 +197,6 @@ class DiagnoseCommand:
 
 
 def _read_error(path: str) -> str:
-    """Return why a file cannot be read, as the end of a sentence; empty if it can."""
     try:
         with regular_file(find_rotated(path)):
             return ""
@@ -212,7 +205,6 @@ def _read_error(path: str) -> str:
 
 
 def _as_stdin(diagnosis: Diagnosis, spool: str) -> Diagnosis:
-    """Replace the name of the spool file by that of standard input."""
     evidence = (replace(line, file=line.file.replace(spool, _STDIN_NAME)) for line in diagnosis.evidence)
     return replace(
         diagnosis,
@@ -247,7 +239,7 @@ def _nothing_yet(diagnosis: Diagnosis) -> Diagnosis:
 
 
 def _find_task(job: WatchedJob, ref: JobRef) -> Task | None:
-    """Return the task that ``ref`` names, or the worst of several; None if the job has no such task (yet)."""
+    """Return the task that ``ref`` names, or the worst of several; None without any (yet)."""
     if ref.job_id == job.job_id:
         named = [task for task in job.tasks.values() if not ref.key or task.key == ref.key]
     else:
@@ -284,7 +276,7 @@ def _with_totals(subject: Subject, job: WatchedJob, diagnosis: Diagnosis) -> Sub
 
 
 def _same_cause(task: Task, job: WatchedJob, diagnosis: Diagnosis) -> str:
-    """Return the indices of the tasks with the same cause in the state file; empty if there are no others."""
+    """Return the indices of the tasks with the same cause; empty if there are no others."""
     if not diagnosis.cause or task.diagnosis is None or task.diagnosis.cause != diagnosis.cause:
         return ""
     groups = (group for group in cause_groups(job) if task.key in group.keys and len(group.keys) > 1)

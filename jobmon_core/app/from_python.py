@@ -1,8 +1,8 @@
 """For callers in Python: the user's jobmon, and commands that run in a process of their own.
 
-The caller may be a notebook or a training, with many threads and libraries that do not survive a fork. But to
-start a monitor, or to send messages in the background, jobmon forks, which only a process with one thread may
-do; and while sbatch runs, jobmon installs signal handlers, which only a main thread may do.
+The caller may be a notebook or a training, with many threads and libraries that do not survive a fork. But
+jobmon forks to start a monitor or to send in the background, which only a process with one thread may do; and
+while sbatch runs, it installs signal handlers, which only a main thread may do.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ T = TypeVar("T")
 def call(kind: type[T], command: Sequence[str], tell: Callable[[str], None]) -> T:
     """Run a command of jobmon in a process of its own; return its answer, a record of ``kind``.
 
-    ``tell`` then gets each line that the command printed on stderr. The words of the command, which may be
-    secret, go through a pipe, since every user can read command lines. An interrupt (Ctrl-C, the stop button
-    of a notebook) ends only the waiting: the process goes on, so that no submission is cut off.
+    ``tell`` gets each line that the command printed on stderr. The words of the command, which may be secret,
+    go through a pipe, since every user can read command lines. An interrupt (Ctrl-C, the stop button of a
+    notebook) ends only the waiting: the process goes on, so that no submission is cut off.
 
     Raises:
         JobmonError: what the command reports.
@@ -63,7 +63,7 @@ def call(kind: type[T], command: Sequence[str], tell: Callable[[str], None]) -> 
 
 
 def run_for_caller(run: Callable[[list[str]], object]) -> None:
-    """Run the command that stdin names, as `call` asks, and write the reply as the last line of stdout."""
+    """Run the command that stdin names, as `call` asks; write the reply as the last line of stdout."""
     command = json.loads(sys.stdin.buffer.read())
     reply_to = os.dup(_STDOUT)
     os.dup2(_STDERR, _STDOUT)  # sbatch's own output must not mix with the reply
@@ -98,12 +98,7 @@ def _error(reply: dict[str, Any], said: Sequence[str]) -> JobmonError:
 
 
 def restart_monitors(_ctx: Context, tell: Callable[[str], None]) -> None:
-    """Restart the monitors that are gone, as `jobmon recover` does, in a process of its own.
-
-    Raises:
-        CommandBusy: another command that restarts monitors is running, e.g. `jobmon recover`.
-        StorageFailed: a file cannot be written, or the new monitor did not start.
-    """
+    """Restart the monitors that are gone, as `jobmon recover` does, in a process of its own."""
     for text in call(tuple[str, ...], ["recover"], tell):
         tell(text)
 
@@ -112,7 +107,7 @@ class CallersClock(Clock):
     """A clock that leaves the signals of the process to the caller's own handlers."""
 
     def wait(self, seconds: float) -> Wake:
-        """Wait for ``seconds``; only an exception of a signal handler, e.g. of Ctrl-C, ends it early."""
+        """Wait; only an exception of a signal handler, e.g. of Ctrl-C, ends it early."""
         time.sleep(max(0.0, seconds))
         return Wake.DUE
 

@@ -169,7 +169,6 @@ class Resume:
 
 
 def _how_to_stop(ctx: Context, job: WatchedJob) -> tuple[str, ...]:
-    """Return the commands that end a job; none if it has ended, is no longer watched, or if none is known."""
     if job.closed or job.outcome is not None:
         return ()
     if job.backend == DEFAULT_BACKEND:
@@ -198,12 +197,10 @@ def _pids(ctx: Context, job: WatchedJob) -> list[int]:
 
 
 def _runs_scripts_here(job: WatchedJob) -> bool:
-    """Whether the job's backend takes scripts and runs them on this machine."""
     return is_local(job.backend) and job.backend in backend_names()
 
 
 def _how_to_restart(job: WatchedJob, checkpoints: Iterable[FoundCheckpoints]) -> Resume | None:
-    """Return the command that goes on with a job that has restarts; None for another one."""
     if job.attempt is None:
         return None
     newest = ((each.folder, each.newest_complete) for each in checkpoints)

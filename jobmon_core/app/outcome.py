@@ -1,7 +1,4 @@
-"""What a command found or did, for a caller in Python; on the command line, what it prints says so.
-
-A process runs one command.
-"""
+"""What a command found or did, for a caller in Python; a process runs one command."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class EffectivePattern:
     replaces: bool = False  # it replaces a shipped pattern
 
     def contains(self, words: Sequence[str]) -> bool:
-        """Whether its id, title, cause and advice contain all these words, in upper or lower case."""
+        """Whether its id, title, cause and advice contain all these words, in any case."""
         pattern = self.pattern
         text = f"{pattern.id} {pattern.title} {pattern.cause} {pattern.advice}".casefold()
         return all(word.casefold() in text for word in words)
@@ -68,22 +68,18 @@ class PatternTestResult:
 
 
 def own_pattern_file(ctx: Context) -> Path | None:
-    """Return the user's own pattern file; None if there is none."""
+    """Return the user's own pattern file, if there is one."""
     return ctx.home.patterns if os.path.lexists(ctx.home.patterns) else None
 
 
 def read_own_patterns(ctx: Context) -> PatternFile:
-    """Return the content of the user's own pattern file; its patterns with faults are skipped."""
+    """Return the user's own pattern file; its patterns with faults are skipped."""
     path = own_pattern_file(ctx)
     return read_patterns(path) if path else PatternFile("")
 
 
 def effective_patterns(own: PatternFile) -> tuple[EffectivePattern, ...]:
-    """Return every pattern in the order in which they are tried.
-
-    Raises:
-        PatternsInvalid: the shipped file has faults.
-    """
+    """Return every pattern in the order in which they are tried."""
     shipped = {pattern.id for pattern in load_patterns()}
     mine = {pattern.id for pattern in own.patterns}
     return tuple(
@@ -111,12 +107,7 @@ def files_in_use(own: Path | None) -> tuple[Path, ...]:
 
 
 def test_on_log(path: str, own: PatternFile) -> PatternTestResult:
-    """Test all patterns on a log.
-
-    Raises:
-        PatternsInvalid: the shipped file has faults.
-        JobmonError: the log cannot be read.
-    """
+    """Test all patterns on a log; raise JobmonError if it cannot be read."""
     patterns = load_patterns(own.patterns)
     part = read_tail(path, _MAX_BYTES)
     if part.problem:

@@ -1,4 +1,4 @@
-"""Use case: restart monitors that died, or that were silent for too long on another host."""
+"""Restart monitors that died, or that were silent for too long on another host."""
 
 from __future__ import annotations
 
@@ -68,15 +68,12 @@ class RecoverJobs:
             yield from self._recover(tuple(Health))
 
     def send_given_up(self) -> Iterator[RecoveryResult]:
-        """Send only the given-up messages that can be sent now; yield results as `recover` does.
-
-        Raises what `recover` raises, and holds the same lock.
-        """
+        """Send only the given-up messages that can be sent now; otherwise as `recover`."""
         with recovery_lock(self.ctx, _LOCK_TIMEOUT_S):
             yield from self._recover((Health.DONE,))
 
     def _poll_groups(self) -> Iterator[RecoveryResult]:
-        """Poll the groups that are due or over: a monitor may be gone. Yield a result for each problem."""
+        """Poll the groups that are due or over: a monitor may be gone. Yield each problem."""
         problems: list[str] = []
         GroupKeeper(self.ctx, Helper(), problems.append).run_due(None)
         for problem in problems:
@@ -84,7 +81,6 @@ class RecoverJobs:
             yield RecoveryResult(subject, f"skipped: {text}", is_changed=False, is_job=False)
 
     def _recover(self, healths: Collection[Health]) -> Iterator[RecoveryResult]:
-        """Recover the jobs whose monitors are in one of the states ``healths``."""
         try:
             config = self.ctx.configuration()
         except ConfigInvalid as error:
@@ -127,7 +123,7 @@ class RecoverJobs:
             yield RecoveryResult(f"message {title!r}", "sending it again", is_job=False)
 
     def _skipped_because(self, status: JobStatus) -> str:
-        """Return why this host cannot monitor a job (other cluster, unsupported backend); empty if it can."""
+        """Return why this host cannot monitor a job (other cluster, unsupported backend), if so."""
         job = status.job
         if job.remote or not job.cluster or status.health not in (Health.DEAD, Health.STALE):
             return ""
@@ -140,14 +136,14 @@ class RecoverJobs:
         return f"it runs on cluster {job.cluster}, but this host uses cluster {cluster}"
 
     def _with_reopened_outbox(self, status: JobStatus, config: Config) -> WatchedJob:
-        """Return the job; if it needs no monitor any more, reopen the given-up messages that can be sent."""
+        """If a job needs no monitor any more, reopen the given-up messages that can be sent."""
         job = status.job
         if status.health is not Health.DONE or job.unwatched_s is not None:
             return job
         return replace(job, outbox=reopen_all(job.outbox, config, self.ctx.dead_channels))
 
     def _adopt(self, orphans: dict[str, RecoveryResult]) -> Iterator[RecoveryResult]:
-        """Start as few monitors as can watch these jobs, which have none; yield a result for each job."""
+        """Start as few monitors as can watch these jobs; yield a result for each job."""
         adopted: set[str] = set()
         job_ids = list(orphans)
         for first in range(0, len(job_ids), MAX_JOBS):
@@ -166,10 +162,7 @@ class RecoverJobs:
 
 
 def recovery_lock(ctx: Context, timeout_s: float) -> AbstractContextManager[None]:
-    """Serialise the commands that restart monitors or send given-up messages again.
-
-    Entering it raises CommandBusy if another one still holds the lock after ``timeout_s`` seconds.
-    """
+    """Serialise the commands that restart monitors or send given-up messages again; may raise CommandBusy."""
     return command_lock(ctx.home.monitors / "recover.lock", _HOLDERS[0], timeout_s, *_HOLDERS[1:])
 
 

@@ -29,7 +29,7 @@ def readable(arguments: Sequence[str], runner: Runner | None = None) -> Sequence
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the options of sbatch as they were given, and the operands: the script and its arguments.
+    """Return the options as they were given, and the operands: the script and its arguments.
 
     Raises:
         SchedulerRejected: the options cannot be read.
@@ -40,7 +40,7 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def with_options(words: Sequence[str], added: Sequence[str]) -> list[str]:
-    """Return the arguments of sbatch with more options, which override the user's if those can be read."""
+    """Return the arguments with more options, which override the user's if those can be read."""
     if not added:
         return list(words)
     try:

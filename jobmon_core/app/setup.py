@@ -1,4 +1,4 @@
-"""Sets jobmon up: writes the configuration file and tests every channel."""
+"""Set jobmon up: write the configuration file and test every channel."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
 
     Raises:
         ConfigInvalid: a webhook or the existing file has faults; nothing was written.
-        StorageFailed: the file cannot be written.
     """
     webhooks = {Route.SUCCESS: success_webhook, Route.ERROR: error_webhook}
     faults = [f"{route} webhook: {fault}" for route, url in webhooks.items() if (fault := webhook_fault(url))]
@@ -66,7 +65,6 @@ def save_config(ctx: Context, data: dict[str, object]) -> None:
 
     Raises:
         ConfigInvalid: the configuration has faults; nothing was written.
-        StorageFailed: the file cannot be written.
     """
     secrets = SecretSources({}, lambda _path: None, str(ctx.home.root))
     parse_config(data, str(ctx.home.config), ctx.channel_types(), secrets, configurable_backends())
@@ -74,7 +72,7 @@ def save_config(ctx: Context, data: dict[str, object]) -> None:
 
 
 def webhook_fault(url: str) -> str:
-    """Return what is wrong with the form of a webhook URL, without quoting it; empty if nothing is."""
+    """Return what is wrong with the form of a webhook URL, without quoting it."""
     try:
         Webhook.parse(url)
     except ValueError as error:
@@ -93,11 +91,7 @@ def overriding_variables(ctx: Context) -> list[str]:
 
 
 def existing_config(ctx: Context) -> dict[str, object]:
-    """Return the content of the configuration file, empty if there is none.
-
-    Raises:
-        ConfigInvalid: it cannot be read, or is not a JSON object.
-    """
+    """Return the content of the configuration file; raise ConfigInvalid if it is no JSON object."""
     path = ctx.home.config
     try:
         data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -109,13 +103,10 @@ def existing_config(ctx: Context) -> dict[str, object]:
 
 
 def try_channels(ctx: Context, kind: str = "", *, largest: bool = False) -> Iterator[ChannelTestResult]:
-    """Post a test message to every channel, or those of one type; also yield each route without a channel.
+    """Post an example to every channel, or those of one type; also yield each route without a channel.
 
-    The message is an example; with ``largest``, one whose texts reach the limits of every channel. A channel
-    that delivers its message is no longer considered dead.
-
-    Raises:
-        ConfigInvalid: the configuration has faults.
+    With ``largest``, its texts reach the limits of every channel. A channel that delivers it is no longer
+    considered dead.
     """
     config = ctx.configuration()
     for route in Route:
@@ -135,11 +126,7 @@ def try_channels(ctx: Context, kind: str = "", *, largest: bool = False) -> Iter
 
 
 def open_inbox(port: int) -> Inbox:
-    """Return a local receiver that stands in for Discord, for use in a ``with``; port 0 takes a free port.
-
-    Raises:
-        StorageFailed: the port cannot be opened.
-    """
+    """Return a local receiver that stands in for Discord, for use in a ``with``; port 0 takes a free port."""
     try:
         return Inbox(port)
     except OSError as error:
@@ -149,7 +136,7 @@ def open_inbox(port: int) -> Inbox:
 
 
 def describe_home(home: Path, filesystem: Filesystem | None = None) -> str:
-    """Describe the home's file system (looked up if not given), and how far its locks reach."""
+    """Describe the home's file system, and how far its locks reach."""
     filesystem = filesystem or Filesystem.of(home)
     kind = filesystem.kind or "an unknown file system"
     text = f"{home} is on {kind} (mounted at {filesystem.mounted_at}); {filesystem.lock_scope}"
@@ -162,7 +149,7 @@ def describe_home(home: Path, filesystem: Filesystem | None = None) -> str:
 
 
 def lock_problem(home: Path) -> str:
-    """Describe the home's file system if its locks do not reach every host that shares it; else empty."""
+    """Describe the home's file system if its locks do not reach every host that shares it."""
     filesystem = Filesystem.of(home)
     return "" if _has_full_locks(filesystem) else describe_home(home, filesystem)
 

@@ -45,12 +45,8 @@ class SubmitJob:
     ) -> None:
         """Set up without any I/O.
 
-        Args:
-            ctx: the user's jobmon.
-            tell: prints a message to the user.
-            request: what is submitted.
-            on_saved: called with each submitted job that has a state file, before its monitor starts.
-            attempt: makes the job an attempt of a lineage; no job configuration is read then.
+        ``on_saved`` is called with the submitted job, if it has a state file, before its monitor starts.
+        ``attempt`` makes the job an attempt of a lineage; no job configuration is read then.
         """
         self._ctx = ctx
         # one monitor for a whole group
@@ -70,8 +66,7 @@ class SubmitJob:
         """Submit as the scheduler's own command would, and watch the job.
 
         Raises:
-            ConfigInvalid: nothing was submitted.
-            Invalid: likewise: such a job cannot have restarts, or no group can have this name.
+            Invalid: nothing was submitted: e.g. such a job cannot have restarts.
             SchedulerMissing: this host has no such scheduler.
         """
         config, request = self._ctx.configuration(), self._request
@@ -102,7 +97,7 @@ class SubmitJob:
         return not request.job_config and any(_mentions_restarts(folder) for folder in folders)
 
     def _first_attempt(self, backend: str) -> NextAttempt | None:
-        """Return what makes the job the first attempt of a lineage; None if it has no restarts."""
+        """Return what makes the job the first attempt of a lineage, if it has restarts."""
         from jobmon_core.app.restarts.first_attempt import first_attempt
         from jobmon_core.app.sbatch_arguments import readable
         from jobmon_core.domain.job.job_settings import JobSettings
@@ -116,7 +111,6 @@ class SubmitJob:
         return attempt
 
     def _arguments(self) -> Sequence[str]:
-        """Return the arguments of sbatch, with the options that jobmon adds."""
         added = (*self._request.dependency, *(self._attempt.options if self._attempt else ()))
         if not added:
             return self._request.arguments
@@ -141,13 +135,7 @@ class SubmitJob:
                     os.environ[name] = value
 
     def submit_command(self, submitter: Submitter, settings: JobSettings | None) -> Submission:
-        """Start a command with a submitter of its backend, and watch it as a job.
-
-        ``settings`` is what the user says about the job.
-
-        Raises:
-            ConfigInvalid, CommandMissing: nothing was started.
-        """
+        """Start a command with a submitter of its backend, and watch it as a job."""
         backend, command = self._request.backend, self._request.arguments
         self._settings = settings
         return self._submit(self._ctx.configuration(), backend, submitter, command, lambda: None)
@@ -339,7 +327,6 @@ def _misplaced_option_warnings(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _misplaced_own_options(arguments: Sequence[str]) -> list[str]:
-    """Return the options of jobmon among the arguments of sbatch and of the script."""
     pairs = {*pairwise(arguments), *(tuple(word.split("=", 1)) for word in arguments)}
     # programs may have a --backend too, but with other values
     backends = [f"--backend {name}" for name in backend_names() if ("--backend", name) in pairs]

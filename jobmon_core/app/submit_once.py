@@ -74,7 +74,7 @@ def run_in_session(kind: type[T], work: Callable[[], T], errors: int | None = No
 
 
 def helper_runs(session: int, host: str) -> bool:
-    """Return whether the helper with this session id still runs on this host, as far as is known.
+    """Whether the helper with this session id still runs on this host, as far as is known.
 
     Its sbatch counts: it outlives a helper that is killed, and may submit the job much later.
     """

@@ -20,7 +20,7 @@ _MIN_OPEN_FILES = 64
 
 
 def open_files_warning() -> str:
-    """Return the warning that a monitor may open too few files to do its work; empty if it may open enough.
+    """Return the warning that a monitor may open too few files to do its work, if so.
 
     A monitor raises the soft limit to the hard one, so the hard one counts.
     """
@@ -36,7 +36,7 @@ def open_files_warning() -> str:
 
 
 def exposed_home(home: Home) -> str:
-    """Return that every user may put files into jobmon's home, and what to do; empty if that is not so."""
+    """Return that every user may put files into jobmon's home, and what to do, if so."""
     try:
         mode = os.stat(home.root).st_mode  # noqa: PTH116 - as fast as possible
     except OSError:
@@ -59,7 +59,7 @@ _WARNING = (
 
 
 def warning_in_job(job: str, logind: Logind | None = None) -> str:
-    """Return the warning that the monitor of ``job`` ends with the Slurm job around it; empty outside one."""
+    """Return the warning that the monitor of ``job`` ends with the Slurm job around it, if there is one."""
     from jobmon_core.domain.many.autostart.logind_rules import in_slurm_job
     from jobmon_core.host.logind import Logind
 
@@ -67,10 +67,10 @@ def warning_in_job(job: str, logind: Logind | None = None) -> str:
 
 
 def take_warning(home: Home, user: str, logind: Logind | None = None) -> str:
-    """Return the warning and record that it was given; empty if it was given before or does not apply.
+    """Return the warning, once, and record that it was given; empty if it does not apply.
 
-    It does not apply if this process is outside a login session: logind kills only processes of sessions.
-    If it cannot be recorded, it is not given. `jobmon submit` calls this, so it reads only a few files.
+    It does not outside a login session: logind kills only processes of sessions. If it cannot be recorded, it
+    is not given. `jobmon submit` calls this, so it reads only a few files.
     """
     given = home.state / _GIVEN
     if given.exists():
@@ -89,7 +89,7 @@ def take_warning(home: Home, user: str, logind: Logind | None = None) -> str:
 
 
 def log_warning(request: Request, backend: Backend) -> str:
-    """Return why Slurm cannot write a log of the job, by what this host sees, and what to do; else empty."""
+    """Return why Slurm cannot write a log of the job, by what this host sees, and what to do."""
     if backend.test_only is None:  # it makes the folder
         return ""
     start = os.path.abspath(request.options.get("chdir", ""))  # noqa: PTH100 - as Slurm: no links resolved

@@ -1,8 +1,7 @@
-"""Use case: wait until jobs are over, from jobmon's own files: the scheduler gets no query.
+"""Wait until jobs are over, from jobmon's own files: the monitors query the scheduler anyway.
 
-The monitors of the jobs query it anyway. A wait looks at the state files once a second, and reads those that
-have changed. It also ends if a monitor is gone and cannot be restarted: nothing would report the job's end.
-The jobs are named directly or as members of a group, which may grow meanwhile.
+A wait looks at the state files once a second, and reads those that have changed. It also ends if a monitor is
+gone and cannot be restarted: nothing would report the job's end. A group may grow meanwhile.
 """
 
 from __future__ import annotations
@@ -48,11 +47,7 @@ class WaitTarget:
 
 
 def target_finder(ctx: Context, arguments: Sequence[str]) -> Callable[[], list[WaitTarget]]:
-    """Return a function that finds the jobs of all arguments, which are names of jobs or groups.
-
-    Raises:
-        UnknownJob, StateUnreadable: jobmon has no record of a job, or cannot read it.
-    """
+    """Return a function that finds the jobs of all arguments, which are names of jobs or groups."""
     finders = [_finder(ctx, each) for each in arguments]
 
     def find() -> list[WaitTarget]:
@@ -62,7 +57,6 @@ def target_finder(ctx: Context, arguments: Sequence[str]) -> Callable[[], list[W
 
 
 def _finder(ctx: Context, argument: str) -> Callable[[], list[WaitTarget]]:
-    """Return a function that finds the jobs of one argument."""
     if argument in ctx.groups.names():
         file = ChangedFiles(lambda _path: _members(ctx, argument))
         return lambda: file.content(ctx.groups.path(argument))
@@ -71,11 +65,7 @@ def _finder(ctx: Context, argument: str) -> Callable[[], list[WaitTarget]]:
 
 
 def _members(ctx: Context, name: str) -> list[WaitTarget]:
-    """Return the jobs of a group. The target of a run that was not submitted has no state id.
-
-    Raises:
-        UnknownGroup, StateUnreadable: the group was removed meanwhile, or its file cannot be read.
-    """
+    """Return the jobs of a group. The target of a run that was not submitted has no state id."""
     members = ctx.groups.load(name).members
     return [WaitTarget(member.state_id, None, run, member.outcome) for run, member in members.items()]
 
@@ -83,8 +73,7 @@ def _members(ctx: Context, name: str) -> list[WaitTarget]:
 def wait_until_complete(ctx: Context, names: Iterable[str], deadline_s: float | None) -> None:
     """Wait until the monitor has completed groups whose jobs have all ended: their logs and messages.
 
-    That is, it has written the last line of each group's log and queued the group's message. Waits at most
-    15 seconds, and not beyond ``deadline_s`` (Unix seconds).
+    Waits at most 15 seconds, and not beyond ``deadline_s`` (Unix seconds).
     """
     until_s = ctx.clock.now() + _GROUP_TIMEOUT_S
     until_s = until_s if deadline_s is None else min(until_s, deadline_s)
@@ -122,8 +111,8 @@ class WaitForJobs:
     def wait(self, find: Callable[[], Sequence[WaitTarget]], deadline_s: float | None) -> list[Waited]:
         """Return the answer about each job when all are over, or at ``deadline_s`` (Unix seconds).
 
-        Without a deadline, it waits for as long as a job runs. ``find`` returns the jobs; it is called at
-        each look, since a group may grow. A job that is restarted is over when its last attempt is.
+        ``find`` returns the jobs; it is called at each look, since a group may grow. A job that is restarted
+        is over when its last attempt is.
         """
         doubtful_fails = Route(policy(self.ctx).doubtful_success) is Route.ERROR
         while True:
@@ -155,7 +144,6 @@ class WaitForJobs:
         return replace(answer, run=target.run)
 
     def _job(self, state_id: str) -> WatchedJob:
-        """Return a job; its file is read only if it has changed."""
         return self._jobs.content(self.ctx.store.path(state_id))
 
     def _look_after_monitors(self, jobs: Iterable[WatchedJob]) -> None:
@@ -241,7 +229,7 @@ def judge(job: WatchedJob, ref: JobRef, *, doubtful_fails: bool) -> Waited:
 
 
 def _outcome(job: WatchedJob, ref: JobRef) -> Outcome | None:
-    """Return the outcome once nothing will be added to it, else None."""
+    """Return the outcome once nothing will be added to it."""
     if ref.key in ("", job.watched_part):
         return job.outcome if job.is_over else None
     task = job.tasks.get(ref.key)

@@ -1,4 +1,4 @@
-"""Use case: watch a job not submitted through jobmon, whether pending, running or ended."""
+"""Watch a job not submitted through jobmon, whether pending, running or ended."""
 
 from __future__ import annotations
 
@@ -45,24 +45,15 @@ def watch(
     """Start a monitor for a job that the scheduler already knows; return the watched job.
 
     An array task given by its raw job id is watched as that task (``12_3``), a het component likewise. A job
-    whose watching ended keeps its state file, with all that is known about it.
-
-    Args:
-        ctx: the user's jobmon.
-        starter: starts the monitor.
-        ref: the job, task or component.
-        backend: its scheduler.
-        logs: the absolute paths that the user gave, both empty if the scheduler is to name them.
-        settings: what the user says about the job; None keeps what was said before.
-        again: whether to analyse and report a job again that was reported before.
+    whose watching ended keeps its state file. ``logs`` are absolute paths, both empty if the scheduler is to
+    name them; without ``settings``, what the user said before counts; ``again``: report a job once more.
 
     Raises:
         AlreadyWatched: it is being watched, or its monitor is dead.
         AlreadyReported: it ended and was reported, and ``again`` is False.
         UnknownJob: the scheduler does not know it.
-        SchedulerUnavailable: the scheduler is not responding.
+        SchedulerUnavailable: the scheduler does not respond.
         CommandBusy: another `jobmon watch` has not finished within two minutes.
-        StorageFailed: a file cannot be written, or the monitor did not start.
     """
     # without the lock two commands for the same job would both find it unwatched
     with ctx.watch_lock():
@@ -112,7 +103,7 @@ def _known_job(ctx: Context, ref: JobRef, backend: str) -> WatchedJob:
 
 
 def _closed_job(ctx: Context, ref: JobRef, backend: str, submit_s: int | None) -> WatchedJob | None:
-    """Return the job if jobmon watched it before; None if its id now belongs to a newer submission."""
+    """Return the job if jobmon watched it before, unless its id now belongs to a newer submission."""
     jobs = [job for job in _watched(ctx, ref, backend) if job.closed]
     return jobs[-1] if jobs and is_same_submission(jobs[-1], submit_s) else None
 
@@ -167,5 +158,5 @@ def _look_up(scheduler: Scheduler, ref: JobRef) -> JobRow:
 
 
 def _is_part(row: JobRow, ref: JobRef) -> bool:
-    """Return whether a row of a job is about the task or component that ``ref`` names, if it names one."""
+    """Whether a row of a job is about the task or component that ``ref`` names, if it names one."""
     return not ref.key or row.ref.key == ref.key or includes(row.pending_indices, ref.key)

@@ -35,10 +35,7 @@ _VERSION_TIMEOUT_S = 5.0
 def describe_installation(
     ctx: Context, command: tuple[str, ...], runner: Runner | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Yield names and values, without secrets; a value that cannot be determined says why. Creates nothing.
-
-    ``command`` starts jobmon, as for `Autostart`.
-    """
+    """Yield names and values, without secrets; one that cannot be determined says why. Creates nothing."""
     runner = runner or Runner()
     uname = os.uname()
     yield "jobmon", f"{__version__}, {Path(__file__).resolve().parents[2]}"

@@ -1,4 +1,4 @@
-"""Use case: find out why a job is pending, by queries of the scheduler; it need not be watched."""
+"""Find out why a job is pending, by queries of the scheduler; it need not be watched."""
 
 from __future__ import annotations
 
@@ -49,8 +49,7 @@ def why_pending(ctx: Context, argument: str) -> PendingAnswer:
 
     Raises:
         UnknownJob: neither the scheduler nor jobmon knows the job.
-        StateUnreadable: the job has a state file that cannot be read.
-        SchedulerUnavailable: the scheduler is not responding, and jobmon does not watch the job.
+        SchedulerUnavailable: the scheduler does not respond, and jobmon does not watch the job.
     """
     ref = find_ref(ctx, argument)
     watched = without_duplicates(find_watched(ctx, ref))
@@ -80,7 +79,7 @@ def why_pending(ctx: Context, argument: str) -> PendingAnswer:
 
 
 def _ended(ctx: Context, ref: JobRef) -> PendingJob | None:
-    """Return what accounting says of a job that the queue no longer lists; None if it says nothing."""
+    """Return what accounting says of a job that the queue no longer lists."""
     scheduler = ctx.scheduler(DEFAULT_BACKEND)
     answer = scheduler.ask_accounting([ref.job_id])
     rows = scheduler.read_accounting(answer, ref.job_id) if isinstance(answer, str) else ()

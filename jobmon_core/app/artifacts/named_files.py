@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def files_of(patterns: Iterable[str], *, folders: bool = False) -> dict[str, ListedFile | None]:
-    """Return the regular files that globs match, by their paths, sorted.
+    """Return the regular files that globs match, by path, sorted; with ``folders`` these too, as of 0 bytes.
 
-    A file with the very name of a pattern comes before its wildcards; a pattern without any is in the result
-    with None if there is no such file. With ``folders``, these count as files of 0 bytes.
+    A file with the very name of a pattern comes before its wildcards; a pattern without any, and without such
+    a file, has None.
     """
     found: dict[str, ListedFile | None] = {}
     for pattern in patterns:
@@ -48,12 +48,12 @@ def _file(path: str, *, folders: bool) -> ListedFile | None:
 
 
 def checked(path: str, *, still_written: bool = False) -> FileCheck:
-    """Return whether a file is whole, by its format; ``still_written``: a program may be writing its end."""
+    """Return whether a file is whole; if ``still_written``, a program may be writing its end."""
     return check_file(path, still_written=still_written)
 
 
 def disks_of(patterns: Iterable[str]) -> dict[str, Disk]:
-    """Return the file systems of the files of globs, by the deepest existing folder without wildcards."""
+    """Return the file systems of globs, by the deepest existing folder without wildcards."""
     folders = dict.fromkeys(_folder(pattern) for pattern in patterns)
     return {folder: disk for folder in folders if (disk := disk_of(folder))}
 

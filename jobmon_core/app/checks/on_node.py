@@ -1,4 +1,4 @@
-"""Use case: look at a node with a short job, which runs the setup lines of the user's script there."""
+"""Look at a node with a short job, which runs the setup lines of the user's script there."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _ONLY_IN_JOB = (
 
 
 def read_submission(arguments: Sequence[str], environment: Mapping[str, str]) -> Facts:
-    """Return what a command line of sbatch would submit from the current folder, as its text shows it.
+    """Return what sbatch would submit from the current folder with these arguments.
 
     Raises:
         SchedulerRejected: there is no script, or sbatch would refuse an option before it.

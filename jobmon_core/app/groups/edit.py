@@ -1,4 +1,4 @@
-"""Use cases: create a group, and add jobs to it, which are watched from then on."""
+"""Create a group, and add jobs to it, which are watched from then on."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def update(ctx: Context, name: str, change: Callable[[Group], Group]) -> Group:
 def join_group(
     ctx: Context, name: str, job: NewJob | WatchedJob, run: str, tell: Callable[[str], None]
 ) -> None:
-    """Add a job that was submitted just now to a group, which is made if there is none; tell how it went."""
+    """Add a job that was submitted just now to a group, which is made if need be; tell how it went."""
 
     def joined(group: Group) -> Group:
         return group.with_member(free_name(group, run, str(job.job_id)), Member(state_id=job.id))
@@ -98,7 +98,7 @@ def queued_jobs(ctx: Context, glob: str) -> dict[JobRef, str]:
 
 
 def watched_job(ctx: Context, starter: MonitorStarter, ref: JobRef) -> WatchedJob:
-    """Return the record of a job; begin to watch it if jobmon has none, or was asked to stop watching it."""
+    """Return the record of a job; begin to watch it, if it is not watched."""
     from jobmon_core.app.watch import watch  # most jobs are watched already
     from jobmon_core.domain.backends import DEFAULT_BACKEND
     from jobmon_core.domain.slurm.log_paths import LogPaths

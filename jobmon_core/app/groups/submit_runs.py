@@ -1,4 +1,4 @@
-"""Use cases: plan the runs of a file in a group; submit runs, each once, even if the command is repeated.
+"""Plan the runs of a file in a group; submit runs, each once, even if the command is repeated.
 
 Each run is submitted by a helper process in a session of its own, see `submit_once`, so a repeated command
 finds the job of a submission that was cut off.
@@ -66,10 +66,7 @@ def plan_file(
     backend: str | None,
     settings: Callable[[GroupSettings], GroupSettings],
 ) -> tuple[tuple[Run, ...], dict[str, JobRef]]:
-    """Read a file of runs into a group, made if there is none; return what to submit, and the known jobs.
-
-    Without ``backend``, it is the configured one. ConfigInvalid lists every fault of the file.
-    """
+    """Read a file of runs into a group, made if need be; return what to submit, and the known jobs."""
     from jobmon_core.observe.job_config import read_runs
 
     runs = read_runs(path)
@@ -97,7 +94,7 @@ def _planned(group: Group, runs: Mapping[str, PlannedRun | JobRef]) -> Group:
 
 @dataclass(slots=True)
 class SubmitRuns:
-    """Submits runs of one group; ``tell`` prints a message to the user."""
+    """Submits runs of one group."""
 
     ctx: Context
     group: str
@@ -114,7 +111,6 @@ class SubmitRuns:
 
         Raises:
             CommandBusy: another command submits runs of this group.
-            SchedulerMissing: this host has no such scheduler.
         """
         lock = self.ctx.home.monitors / f"group-{self.group}.lock"
         with command_lock(lock, f"jobmon group for {self.group}", _LOCK_TIMEOUT_S):

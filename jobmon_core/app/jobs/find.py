@@ -40,7 +40,7 @@ def find_job(ctx: Context, argument: str) -> tuple[WatchedJob, JobRef]:
 
     Raises:
         UnknownJob: jobmon has no record of such a job, or it has no such task.
-        StateUnreadable: the job has a state file that cannot be read.
+        StateUnreadable: its state file cannot be read.
     """
     try:
         ref = JobRef.parse(argument)
@@ -60,11 +60,7 @@ def find_job(ctx: Context, argument: str) -> tuple[WatchedJob, JobRef]:
 
 
 def find_ref(ctx: Context, argument: str) -> JobRef:
-    """Return ``argument`` as a job id, known or not, or the id of the newest watched job of that name.
-
-    Raises:
-        UnknownJob: it is neither a job id nor the name of a watched job.
-    """
+    """Return ``argument`` as a job id, known or not, or the id of the newest watched job of that name."""
     try:
         return JobRef.parse(argument)
     except ValueError:
@@ -72,14 +68,14 @@ def find_ref(ctx: Context, argument: str) -> JobRef:
 
 
 def no_record(ref: JobRef) -> str:
-    """Return the text of an error: jobmon has no record of a job."""
+    """Return the text of the error that jobmon has no record of a job."""
     return f"no record of job {ref} (never watched, or forgotten)"
 
 
 def find_ref_by_name(ctx: Context, argument: str) -> JobRef | None:
     """Return the id of the newest watched job of this name, or of all for ``latest``; None if there is none.
 
-    Also None if the argument is ``-`` or the name of a file; a script is no log, but stands for its jobs.
+    Also None for ``-`` and the name of a file; but a script is no log and stands for its jobs.
     """
     is_file = os.path.lexists(argument)
     if argument == STDIN or (is_file and not _is_script(argument)):
@@ -91,12 +87,12 @@ def find_ref_by_name(ctx: Context, argument: str) -> JobRef | None:
 
 
 def _is_script(path: str) -> bool:
-    """Return whether a file begins with ``#!`` or is named like one of Python; of a pipe, nothing is read."""
+    """Whether a file begins with ``#!`` or is named like one of Python; of a pipe, nothing is read."""
     return path.endswith(".py") or read_regular(path, 2) == b"#!"
 
 
 def all_jobs(ctx: Context) -> list[WatchedJob]:
-    """Return all watched jobs with a readable state file, one record each, in the order of submission."""
+    """Return the watched jobs whose state files can be read, oldest submission first."""
     jobs = without_duplicates(each for each in ctx.store.all() if not isinstance(each, Unreadable))
     return sorted(jobs, key=_submission)
 
@@ -108,7 +104,7 @@ def find_by_name(jobs: Sequence[WatchedJob], argument: str) -> WatchedJob | None
 
 
 def _submission(job: WatchedJob) -> tuple[float, float, int]:
-    """Return the key that sorts jobs by their submission; a job may be watched long after it."""
+    """Return the sort key of a job, which may be watched long after its submission."""
     return float(job.submitted_s or int(job.registered_s)), job.registered_s, job.job_id
 
 
@@ -157,7 +153,7 @@ OF_OUTCOME = {
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The jobs that the user asked for. Times are Unix seconds."""
+    """The jobs that the user asked for."""
 
     refs: tuple[JobRef, ...] = ()
     all: bool = False
@@ -171,7 +167,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The selected jobs, sorted by id, and how many others match."""
+    """The selected jobs by id, and how many others match."""
 
     jobs: list[JobStatus]
     older: int = 0  # not recent enough
@@ -179,7 +175,7 @@ class Selected:
 
 
 def select(jobs: Sequence[JobStatus], selection: Selection, now_s: float) -> Selected:
-    """Return the jobs that match ``selection``; by default those that are watched or recent."""
+    """Return the jobs that match; by default those that are watched or recent."""
     matching = [each for each in jobs if _matches(each.job, selection)]
     recent = [each for each in matching if _is_recent_enough(each, selection, now_s)]
     recent.sort(key=by_id)
@@ -188,10 +184,9 @@ def select(jobs: Sequence[JobStatus], selection: Selection, now_s: float) -> Sel
 
 
 def fitting(jobs: Sequence[JobStatus], heights: Sequence[int], room: int) -> list[int]:
-    """Return the positions of those of ``jobs``, sorted by id, that fit into ``room`` lines.
+    """Return the positions of those of ``jobs``, sorted by id, whose ``heights`` (lines) fit into ``room``.
 
-    ``heights`` are the numbers of lines that they take. Plain successes are left out first, then other jobs
-    that do not run; of each kind the oldest.
+    Plain successes are left out first, then others that do not run; of each kind the oldest.
     """
 
     def rank(position: int) -> tuple[bool, bool, int]:
@@ -206,7 +201,7 @@ def fitting(jobs: Sequence[JobStatus], heights: Sequence[int], room: int) -> lis
 
 
 def unknown_refs(jobs: Sequence[JobStatus], refs: Sequence[JobRef]) -> list[JobRef]:
-    """Return those of ``refs`` that name none of ``jobs``."""
+    """Return those of ``refs`` that name no job."""
     return [ref for ref in refs if not any(each.job.is_named_by(ref) for each in jobs)]
 
 
@@ -217,12 +212,12 @@ def is_recent(status: JobStatus, now_s: float) -> bool:
 
 
 def last_change_s(job: WatchedJob) -> float:
-    """Return when a job was concluded, else when its monitoring was stopped or began (Unix seconds)."""
+    """Return when a job was concluded, else unwatched, else registered (Unix seconds)."""
     return job.concluded_s or job.unwatched_s or job.registered_s
 
 
 def group_of(job: WatchedJob) -> StateGroup:
-    """Return the one group that a job counts in."""
+    """Return the group that a job counts in."""
     if job.is_restarting:
         return StateGroup.RESTARTING
     if job.outcome is not None:
@@ -238,17 +233,16 @@ def group_of(job: WatchedJob) -> StateGroup:
 
 
 def running_tasks(job: WatchedJob) -> int:
-    """Return the number of tasks of a job that run."""
+    """Return how many tasks of a job run."""
     return sum(task.state.phase is not Phase.WAITING for task in _alive(job))
 
 
 def _alive(job: WatchedJob) -> list[Task]:
-    """Return the tasks that neither ended nor left the queue."""
     return [task for task in job.tasks.values() if not (task.end or ending_of(task))]
 
 
 def counts(jobs: Sequence[JobStatus]) -> list[tuple[StateGroup, int]]:
-    """Return the number of jobs in each group that has any, in the order of `StateGroup`."""
+    """Return how many jobs each group has that has any, in the order of `StateGroup`."""
     numbers = Counter(group_of(each.job) for each in jobs)
     return [(group, numbers[group]) for group in StateGroup if numbers[group]]
 
@@ -281,7 +275,7 @@ def _matches_state(job: WatchedJob, selection: Selection) -> bool:
 
 
 def by_id(status: JobStatus) -> tuple[int, int, int, float]:
-    """Return the sort key of a job: its id, then the time when jobmon began to watch it."""
+    """Return the sort key of a job: its id, then when jobmon began to watch it."""
     ref = status.job.ref
     component = -1 if ref.component is None else ref.component
     return ref.job_id, component, -1 if ref.task is None else ref.task, status.job.registered_s

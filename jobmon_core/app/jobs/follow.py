@@ -1,4 +1,4 @@
-"""Use cases: follow the output of a job until the job has ended, or the last lines of a log that grows."""
+"""Use cases: follow the output of a job until it has ended, or the last lines of a log that grows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def wait_for_start(ctx: Context, job: WatchedJob, ref: JobRef) -> WatchedJob:
 
 @dataclass(slots=True)
 class FollowOutput:
-    """Files of a job, read as they grow until the task ``key`` has ended, or without a key the job."""
+    """Files of a job, read as they grow until the task ``key``, or without a key the job, has ended."""
 
     ctx: Context
     job: WatchedJob
@@ -46,7 +46,7 @@ class FollowOutput:
     _loaded_s: float = field(default=0.0, init=False)
 
     def begin(self, lines: int) -> Iterator[OutputText]:
-        """Yield the last ``lines`` complete lines of each file; `new_text` goes on with an incomplete one."""
+        """Yield the last ``lines`` complete lines of each file."""
         for path in self.files:
             text, self._followers[path] = begin_following(path, lines)
             yield text
@@ -62,7 +62,7 @@ class FollowOutput:
             yield from (OutputText(path, *new) for new in follower.rest())
 
     def has_ended(self) -> bool:
-        """Whether the task or the whole job has ended, as far as jobmon knows."""
+        """Whether the task or the job has ended, as far as jobmon knows."""
         now_s = self.ctx.clock.now()
         if now_s - self._loaded_s >= _STATE_INTERVAL_S:
             self.job, self._loaded_s = self.ctx.store.load(self.job.id), now_s
@@ -70,7 +70,7 @@ class FollowOutput:
         return bool(task and task.end) or self.job.concluded_s is not None
 
     def caveat(self) -> str:
-        """Return why the end of the job may go unnoticed; empty if it will be noticed."""
+        """Return why the end of the job may go unnoticed, if it may."""
         if self.job.unwatched_s is not None and not self.has_ended():
             return (
                 "the job is no longer watched, so its end is not noticed; Ctrl-C ends this, and "
@@ -94,13 +94,13 @@ class LogTail:
     """The last `LINES` lines of one log."""
 
     def __init__(self, path: str) -> None:
-        """Follow the log ``path``, which may not exist yet."""
+        """Follow ``path``, which may not exist yet."""
         self.path = path
         self._text = OutputText(path)
         self._follower: LogFollower | None = None
 
     def read(self) -> OutputText:
-        """Return the last lines; the text says what is wrong if there are none."""
+        """Return the last lines, or what is wrong if there are none."""
         if self._follower is None or (self._text.problem and not self._text.lines):
             self._text, self._follower = begin_following(self.path, LINES, _TAIL_BYTES)
         new = self._follower.read()

@@ -42,7 +42,7 @@ class Removal:
 
 
 def kept_because(status: JobStatus, *, drop_given_up: bool = False) -> str:
-    """Return why the records of a job must stay, and what to do first; empty if they may be removed.
+    """Return why the records of a job must stay, and what to do first; empty if they may go.
 
     ``drop_given_up``: messages that jobmon gave up sending do not count.
     """
@@ -73,13 +73,10 @@ def kept_because(status: JobStatus, *, drop_given_up: bool = False) -> str:
 
 
 def forget(ctx: Context, ref: JobRef, *, drop_given_up: bool = False) -> Iterator[Removal]:
-    """Remove the records of the job that ``ref`` names; yield a result for each.
-
-    There are several if Slurm reused the job id.
+    """Remove the records that ``ref`` names: several if Slurm reused the job id; yield a result for each.
 
     Raises:
         UnknownJob: jobmon has no record of it, or only one of the whole job that it is part of.
-        StateUnreadable: its state file cannot be read.
         StorageFailed: a file cannot be removed.
     """
     found = find_watched(ctx, ref)
@@ -95,15 +92,10 @@ def forget(ctx: Context, ref: JobRef, *, drop_given_up: bool = False) -> Iterato
 
 
 def prune(ctx: Context, older_than_s: float, *, dry_run: bool = False) -> Iterator[Removal]:
-    """Remove the records of jobs that ended more than ``older_than_s`` seconds ago; yield a result for each.
+    """Remove the records of jobs that ended over ``older_than_s`` seconds ago; yield a result for each.
 
-    The end of the watching counts for a job whose end is not known. State files that cannot be read come
-    first, then the jobs by id.
-
-    ``dry_run``: only yield what would be done.
-
-    Raises:
-        StorageFailed: a file cannot be removed.
+    Of a job whose end is not known, the end of the watching counts. State files that cannot be read come
+    first. ``dry_run``: only yield what would be done.
     """
     latest_s = ctx.clock.now() - older_than_s
     entries = list(list_jobs(ctx))
@@ -119,7 +111,7 @@ def prune(ctx: Context, older_than_s: float, *, dry_run: bool = False) -> Iterat
 
 
 def _kept_because(ctx: Context, status: JobStatus, *, drop_given_up: bool = False) -> str:
-    """Return `kept_because`, or that the job's lineage needs its records; empty if they may be removed."""
+    """Return `kept_because`, or that the job's lineage needs its records."""
     job = status.job
     try:
         lineage = ctx.lineages.of_job(job)
@@ -133,7 +125,7 @@ def _kept_because(ctx: Context, status: JobStatus, *, drop_given_up: bool = Fals
 
 
 def _remove_lineage(ctx: Context, job: WatchedJob) -> None:
-    """Remove an ended lineage if a job, whose records were removed, was its last attempt with any."""
+    """Remove an ended lineage if this job was its last attempt with records."""
     lineage = ctx.lineages.of_job(job)
     if lineage and all(ctx.store.is_missing(each.state_id) for each in lineage.attempts):
         ctx.lineages.remove(lineage.id)

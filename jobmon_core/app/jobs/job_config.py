@@ -22,7 +22,7 @@ _ROOT = 0
 def read_settings(
     path: Path, tell: Callable[[str], None], trusted: Collection[int] | None = None
 ) -> JobSettings:
-    """Return the settings in a job configuration; tell the user which of its keys are not used.
+    """Return the settings in a file; tell the user which of its keys are not used.
 
     ``trusted``: see `read_job_config`.
 
@@ -38,10 +38,10 @@ def read_settings(
 
 
 def settings_beside(script: str, tell: Callable[[str], None], backend: str = "") -> JobSettings | None:
-    """Return the settings in the ``jobmon.yaml`` beside a job script; None without one, or without a script.
+    """Return what `find_settings` does, but None if the file has faults, which are told as warnings.
 
-    Also None if it has faults, which are only told as warnings: a file that merely lies there stops no
-    submission. ``backend``, if not empty, is named in the advice: `jobmon watch` may assume another one.
+    A file that merely lies there stops no submission. ``backend``, if not empty, is named in the advice:
+    `jobmon watch` may assume another one.
     """
     try:
         return find_settings(script, tell)

@@ -1,7 +1,4 @@
-"""Look up what the scheduler knows about a job now, without retries.
-
-The sources are the queue, the job's record and accounting; then the log paths are queried.
-"""
+"""Look up what the scheduler knows about a job now, without retries: queue, record, accounting, log paths."""
 
 from __future__ import annotations
 
@@ -33,11 +30,11 @@ _NO_WAITING = Policy(
 
 
 def look_up(job: WatchedJob, scheduler: Scheduler, now_s: float) -> WatchedJob:
-    """Return the job with everything that the scheduler knows about it, its ends and log paths included.
+    """Return the job with all that the scheduler knows about it.
 
     Raises:
         UnknownJob: the scheduler does not know it.
-        SchedulerUnavailable: no source lists the job, and at least one is not responding.
+        SchedulerUnavailable: no source lists the job, and at least one does not respond.
     """
     record = scheduler.ask_record(job.job_id)
     records = record if isinstance(record, tuple) else ()

@@ -39,7 +39,7 @@ class OutputText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JobOutput:
-    """The files that one task writes its stdout and stderr to, which may be the same, and further logs."""
+    """The files of one task: stdout and stderr, which may be the same, and further logs."""
 
     task: Task
     ref: JobRef
@@ -48,13 +48,13 @@ class JobOutput:
     named: tuple[str, ...] = ()  # further logs that the job's settings name
 
     def files(self, *, out: bool = True, err: bool = True) -> list[str]:
-        """Return the paths of the wanted files, each once; if both kinds are wanted, also the named logs."""
+        """Return the wanted files, each once; if both kinds are wanted, also the named logs."""
         wanted = ([self.stdout] if out else []) + ([self.stderr] if err else [])
         return list(dict.fromkeys([*wanted, *(self.named if out and err else ())]))
 
 
 def job_output(ctx: Context, job: WatchedJob, ref: JobRef) -> JobOutput | None:
-    """Return the output of the task that ``ref`` names, see `task_to_read`; None if it has not started.
+    """Return the output of the task that ``ref`` names; None if it has not started.
 
     Pending jobs are queried rarely, so a new log shows a start before the monitor sees it.
 
@@ -79,14 +79,14 @@ def with_log_paths(ctx: Context, job: WatchedJob) -> WatchedJob:
 
 
 def known_files(job: WatchedJob, task: Task) -> list[str]:
-    """Return the known paths of a task's output, without a query; empty if the task has not started."""
+    """Return the known paths of a task's output, without a query; none if it has not started."""
     if not job.logs.stdout or not _has_output(task):
         return []
     return list(dict.fromkeys(path for path in log_files(job, task) if path))
 
 
 def empty_last(paths: Iterable[str]) -> list[str]:
-    """Return the paths in their order, but those of empty or missing files last."""
+    """Return the paths, those of empty or missing files last."""
     return sorted(paths, key=_is_empty)
 
 
@@ -98,15 +98,15 @@ def _is_empty(path: str) -> bool:
 
 
 def task_to_read(job: WatchedJob, key: str) -> Task | None:
-    """Return the started task ``key``, or without a key the worst started one; None if there is none."""
+    """Return the started task ``key``, or without a key the worst started one."""
     tasks = [task for task in job.tasks.values() if key in ("", task.key) and _has_output(task)]
     return worst_task(tasks)
 
 
 def task_with_new_log(job: WatchedJob, key: str) -> Task | None:
-    """Return a task not known to have started whose log was written since the submission; None without one.
+    """Return a task not known to have started whose log was written since the submission, if any.
 
-    ``key`` names the task; if it is empty, any task is meant, but of an array's pending tasks only the first.
+    Without a key, any task is meant, but of an array's pending tasks only the first.
     """
     if not job.logs.stdout:  # until the monitor has read the job's record
         return None
@@ -143,7 +143,7 @@ def last_lines(path: str, count: int) -> OutputText:
 
 
 def begin_following(path: str, count: int, max_bytes: int = _MAX_BYTES) -> tuple[OutputText, LogFollower]:
-    """Return the last ``count`` lines without an unfinished one, and a reader that continues after them."""
+    """Return the last ``count`` complete lines, and a reader that continues after them."""
     part = _read_lines(path, count, max_bytes)
     if part.excerpt.path != path:  # a rotated copy: the file itself is yet to be written
         return _text(part), LogFollower(path)

@@ -67,7 +67,7 @@ class ProgressReport:
 
     @property
     def range_s(self) -> tuple[float, float] | None:
-        """The shortest and longest time that may be left; None if not known, or if only the log says it."""
+        """The shortest and longest time that may be left; None if only the log says it."""
         shortest_s, longest_s = self.estimate.shortest_s, self.estimate.longest_s
         if shortest_s is not None and longest_s is not None:
             return shortest_s, longest_s
@@ -90,9 +90,9 @@ class LogProgress:
     _state: ReaderState | None = field(default=None, init=False)
 
     def read(self, *, ended: bool = False) -> ProgressReport:
-        """Read on. ``ended`` takes the last line as complete, even if it does not end with a newline.
+        """Read on; in place of logs there may be one ``trainer_state.json``.
 
-        In place of logs there may be one ``trainer_state.json``.
+        ``ended`` takes the last line as complete, even if no newline ends it.
         """
         if len(self.paths) == 1 and (saved := read_trainer_state(self.paths[0])):
             return ProgressReport(saved, last_write_s(self.paths), logs=self.paths)
@@ -103,7 +103,7 @@ class LogProgress:
         return ProgressReport(progress, last_write_s(self.paths), unread, self.paths)
 
     def estimated(self, report: ProgressReport, now_s: float) -> ProgressReport:
-        """Return a report with the estimate of the remaining time as of ``now_s`` (Unix seconds)."""
+        """Return a report with the estimate of the remaining time as of ``now_s``."""
         progress = report.progress
         # the history is up to one interval old: by it, a run that has just finished would still need time
         is_finished = self.is_over or progress is None or progress.fraction == 1.0
@@ -149,7 +149,7 @@ def _logs_of_task(job: WatchedJob, task: Task, known: JobProgress) -> LogProgres
 
 
 def progress_of_stream(stream: BinaryIO, now_s: float) -> ProgressReport:
-    """Read a stream to its end; ``now_s`` (Unix seconds) is the time of its last output."""
+    """Read a stream to its end; ``now_s`` is the time of its last output."""
     reader = ProgressReader(FormatMatcher.with_patterns({}))
     while piece := stream.read(_PIECE):
         reader.feed(piece)
@@ -158,7 +158,7 @@ def progress_of_stream(stream: BinaryIO, now_s: float) -> ProgressReport:
 
 
 def follow_stream(stream: BinaryIO) -> Iterator[ProgressReport]:
-    """Yield the progress after each piece of a stream, and once more at its end."""
+    """Yield the progress after each piece of a stream, and at its end."""
     reader = ProgressReader(FormatMatcher.with_patterns({}))
     read = getattr(stream, "read1", stream.read)
     while piece := read(_PIECE):

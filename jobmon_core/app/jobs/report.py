@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
-    """Everything that a report about one task needs; writing the report reads nothing else."""
+    """Everything that a report about one task needs; writing it reads nothing else."""
 
     now_s: float  # Unix seconds
     live: LiveTask
@@ -71,9 +71,7 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
     """Return the data about the task that ``argument`` names; of several, the one with the worst outcome.
 
     Raises:
-        UnknownJob: jobmon has no record of such a job, or it has no such task.
-        StateUnreadable: the job has a state file that cannot be read.
-        JobmonError: the task waits for its next start, or jobmon never saw it start.
+        JobmonError: as `find_job`; or the task waits for its next start, or jobmon never saw it start.
     """
     found, ref = find_job(ctx, argument)
     status = current_status(ctx, found)
@@ -117,10 +115,10 @@ def _sound(live: LiveTask) -> LiveTask:
 
 
 def _window(task: Task, live: LiveTask, now_s: float) -> Window:
-    """Return when the latest run of a task started and ended; the end of one that still runs is now.
+    """Return when the latest run began and ended; the end of one that still runs is now.
 
-    If the start is not known, it is that of its progress, else the first sample, else the registration of the
-    job. If the end is not known, it is the last sample, else now.
+    An unknown start is that of the progress, else the first sample, else the registration of the job; an
+    unknown end is the last sample, else now.
     """
     samples, final = live.progress.history.samples, task.end or ending_of(task)
     seen_s = [sample.at_s for sample in samples]
@@ -135,10 +133,6 @@ def _without_secrets(event: Event) -> Event:
 
 
 def write_report(path: Path, page: str) -> None:
-    """Write a report into a file that only the user can read, in one step; an existing file is replaced.
-
-    Raises:
-        StorageFailed: the file cannot be written.
-    """
+    """Write a report in one step into a file that only the user can read."""
     # otherwise a symbolic link would itself be replaced, not the file that it leads to
     write_atomically(path.resolve(), page.encode("utf-8", "backslashreplace"), durable=False)

@@ -42,7 +42,7 @@ _NO_FILES = JobFiles()
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """All that jobmon knows of a job, from its state, its progress, its agents and its files."""
+    """All that jobmon knows of a job."""
 
     status: JobStatus
     progress: JobProgress
@@ -73,10 +73,10 @@ def job_view(
 
 
 def read_files(ctx: Context, jobs: Iterable[WatchedJob]) -> tuple[dict[str, JobFiles], str]:
-    """Read the results and look for the markers of the jobs that name any, within 20 seconds.
+    """Read the results and markers that jobs name, within 20 seconds; return them by state id.
 
-    Return them by state id, and why they are not known. Of jobs on other machines, the markers are those of
-    the latest look there.
+    Also return why they are not known. Of jobs on other machines, the markers are those of the latest look
+    there.
     """
     markers = {job.id: (job, ctx.machine_markers(job)) for job in jobs}
     there = {state_id: JobFiles(markers=found) for state_id, (_, found) in markers.items() if found}

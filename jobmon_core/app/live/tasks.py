@@ -1,4 +1,4 @@
-"""The tasks of a job as a screen shows them, and its phase in one word: pure decisions about records."""
+"""The tasks of a job as a screen shows them, and its phase in one word."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _NO_AGENTS = TaskAgents()
 
 @dataclass(frozen=True, slots=True)
 class LiveTask:
-    """One task of a watched job, or all tasks of an array that are pending, and its progress."""
+    """One task of a watched job, or all that are pending of an array, and its progress."""
 
     id: str  # the same in all listings
     ref: str  # as Slurm writes it
@@ -95,10 +95,7 @@ def live_tasks(
     is_stale: bool = False,
     agents: Mapping[str, TaskAgents] = MappingProxyType({}),
 ) -> Iterator[LiveTask]:
-    """Yield each task of a job that runs or ended, and one for all that is pending.
-
-    ``agents`` are those of the running tasks, by key.
-    """
+    """Yield each task of a job that runs or ended, and one for all that is pending; ``agents`` are by key."""
     job = status.job
     pending = []
     for task in job.tasks.values():
@@ -130,12 +127,12 @@ def live_tasks(
 
 
 def ongoing_now(progress: JobProgress, task: Task, now_s: float) -> tuple[Event, ...]:
-    """Return what is wrong with a task now, the worst first, as of ``now_s`` (Unix seconds)."""
+    """Return what is wrong with a task at ``now_s``, the worst first."""
     return tuple(brought_up_to(event, now_s) for event in ongoing_events(progress.events, task.key))
 
 
 def _events_of(progress: JobProgress, key: str) -> tuple[Event, ...]:
-    """Return the events of a task in the order of their times; a checkpoint is noticed some time later."""
+    """Return the events of a task by time; a checkpoint is noticed some time later."""
     own = (event for event in progress.events if event.task in ("", key))
     return tuple(sorted(own, key=lambda event: event.at_s))
 
@@ -165,7 +162,7 @@ def task_group(job: WatchedJob, task: Task) -> StateGroup:
 
 
 def _pending_ref(job: WatchedJob, pending: Iterable[Task]) -> str:
-    """Return e.g. ``12_[3-9]`` for the pending tasks of an array."""
+    """Return e.g. ``12_[3-9]``."""
     keys = [task.key for task in pending]
     if not job.is_array or not all(key.isdigit() for key in keys):
         return str(job.ref)
@@ -177,7 +174,7 @@ def _pending_ref(job: WatchedJob, pending: Iterable[Task]) -> str:
 class JobPhase(StrEnum):
     """The phases of a job, for its user; ``Phase`` is that of Slurm's states.
 
-    The phase of an array that has not ended is the first of these that one of its unended tasks is in.
+    An array that has not ended is in the first of these that one of its unended tasks is in.
     """
 
     STALLED = "stalled"

@@ -65,8 +65,8 @@ def live_verdict(ctx: Context, job: WatchedJob, task: Task) -> LiveVerdict:
 def all_problems(judged: tuple[Event, ...], events: Iterable[Event], backend: str) -> tuple[Event, ...]:
     """Return what the rules found and what follows from the logs, the worst first.
 
-    ``events`` are those that have not ended. One about what agents measure is left out, since the rules are
-    newer; so is a stall that a rule explains.
+    Of the unended ``events``, those about what agents measure are left out, since the rules are newer; so is
+    a stall that a rule explains.
     """
     explained = {EventKind.TROUBLE}
     if any(each.name in _STANDSTILLS and not each.is_quiet for each in judged):

@@ -1,1 +1,1 @@
-"""Use cases about messages: send, mute, send again, and try the channels."""
+"""Send messages, mute, send again, and try the channels."""

@@ -1,4 +1,4 @@
-"""Use cases: mute a job, a group or everything for a while, end that, and acknowledge what was reported."""
+"""Mute a job, a group or everything for a while, end that, and acknowledge what was reported."""
 
 from __future__ import annotations
 
@@ -36,13 +36,7 @@ class Muted(NamedTuple):
 
 
 def mute(ctx: Context, argument: str, seconds: float) -> Muted:
-    """Mute what ``argument`` names: ``all``, a group, or a job.
-
-    Raises:
-        UnknownJob: it names neither a group nor a job.
-        StateUnreadable: the job has a state file that cannot be read.
-        StorageFailed: the mute cannot be saved.
-    """
+    """Mute what ``argument`` names: ``all``, a group, or a job."""
     target, subject = _target(ctx, argument)
     now_s = ctx.clock.now()
     new = Mute(now_s, now_s + seconds)
@@ -51,7 +45,7 @@ def mute(ctx: Context, argument: str, seconds: float) -> Muted:
 
 
 def unmute(ctx: Context, argument: str) -> Muted:
-    """End the mute of what ``argument`` names; raise what `mute` raises."""
+    """End the mute of what ``argument`` names."""
     target, subject = _target(ctx, argument)
     was_muted = target in ctx.alerts.user().current(ctx.clock.now()).mutes
 
@@ -69,14 +63,9 @@ def muted(ctx: Context) -> list[Muted]:
 
 
 def acknowledge(ctx: Context, argument: str) -> tuple[str, int]:
-    """Acknowledge all that was reported about a job so far, so that no reminder follows.
+    """Acknowledge what was reported about a job so far, so that no reminder follows.
 
     Return its name and how many reminders end.
-
-    Raises:
-        UnknownJob: jobmon has no record of such a job.
-        StateUnreadable: the job has a state file that cannot be read.
-        StorageFailed: the acknowledgement cannot be saved.
     """
     job, _ = find_job(ctx, argument)
     now_s = ctx.clock.now()
@@ -90,7 +79,7 @@ def _change(ctx: Context, change: Callable[[MutesAndAcks], MutesAndAcks]) -> Non
 
 
 class JobAlerts(NamedTuple):
-    """Until when a job is muted, and when it was acknowledged: each in Unix seconds, or None."""
+    """Until when a job is muted, and when it was acknowledged (Unix seconds)."""
 
     muted_until_s: float | None = None
     acknowledged_s: float | None = None

@@ -1,4 +1,4 @@
-"""Use case: send again those messages of a job that were given up."""
+"""Send again those messages of a job that were given up."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ def replay(ctx: Context, starter: MonitorStarter, argument: str) -> RecoveryResu
     given up, or if jobmon stopped watching the job.
 
     Raises:
-        UnknownJob: jobmon has no record of such a job.
-        StateUnreadable: the job has a state file that cannot be read.
         CommandBusy: another command holds `recovery_lock`, e.g. `jobmon recover`.
         StorageFailed: a file cannot be written, or no monitor could be started.
     """

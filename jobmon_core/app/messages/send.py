@@ -1,4 +1,4 @@
-"""Use case: send a message that belongs to no single job, within seconds if that is possible."""
+"""Send a message that belongs to no single job, within seconds if that is possible."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def send_message(
 ) -> StoredMessage:
     """Save a message, then try to send it for up to ``wait_s`` seconds; return its record.
 
-    If it is still open then, a process in the background goes on, and so do all monitors. If a message with
-    this id exists already, no second one is created. With ``channel``, it is sent to this channel only.
+    If it is still open then, a process in the background goes on, and so do all monitors. A message with an
+    id that exists is not created again. With ``channel``, it is sent to this channel only.
 
     Raises:
         StorageFailed: the message cannot be saved; or it is saved, but the host cannot create the process.
@@ -62,13 +62,7 @@ class Notified(NamedTuple):
 
 
 def notify(ctx: Context, level: Level, title: str, text: str, wait_s: float) -> Notified:
-    """Save a text as a message, and try to send it.
-
-    Raises:
-        JobmonError: the text is empty.
-        ConfigInvalid: the configuration has faults; nothing was sent.
-        StorageFailed: see `send_message`.
-    """
+    """Save a text as a message, and try to send it; raise JobmonError if it is empty."""
     clean_title, clean_text = redacted(title.strip()), redacted(text.strip())
     if not clean_title and not clean_text:
         raise JobmonError("the text is empty, so nothing was sent")
@@ -82,12 +76,9 @@ def notify(ctx: Context, level: Level, title: str, text: str, wait_s: float) -> 
 
 
 def send_in_background(ctx: Context) -> None:
-    """Start a process that sends until no message is open, unless such a process runs on this host.
+    """Start a process that sends until no message is open, unless one runs on this host.
 
     It survives a logout as monitors do. If it is killed, any monitor or `jobmon recover` goes on.
-
-    Raises:
-        StorageFailed: the host cannot create a process.
     """
     try:
         pid = os.fork()

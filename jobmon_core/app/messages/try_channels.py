@@ -1,4 +1,4 @@
-"""Use cases: send an example of each level to each channel, and make an ntfy topic for a phone."""
+"""Send an example of each level to each channel, and make an ntfy topic for a phone."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ def set_up_phone(ctx: Context) -> PhoneTopic:
 
     Raises:
         ConfigInvalid: the configuration has faults, or the channel is not one of ntfy; nothing was written.
-        StorageFailed: the file cannot be written.
     """
     data = existing_config(ctx)
     channels = data.setdefault("channels", {})
@@ -69,7 +68,7 @@ def _existing(ctx: Context) -> PhoneTopic:
 
 @dataclass(frozen=True, slots=True)
 class ChannelUnderTest:
-    """One channel; iterating over ``results`` sends the examples one by one and yields the answers."""
+    """One channel; iterating over ``results`` sends the examples and yields the answers."""
 
     name: str
     destination: str  # without secrets
@@ -77,12 +76,7 @@ class ChannelUnderTest:
 
 
 def channels_under_test(ctx: Context, names: Sequence[str]) -> list[ChannelUnderTest]:
-    """Return the channels of these names, all of them if there are no names.
-
-    Raises:
-        ConfigInvalid: the configuration has faults.
-        JobmonError: a channel is not configured.
-    """
+    """Return the channels of these names, or all; raise JobmonError for one that is not configured."""
     config = ctx.configuration()
     if unknown := [name for name in names if config.channel(name) is None]:
         known = ", ".join(channel.name for channel in config.channels) or "none"

@@ -1,4 +1,4 @@
-"""Use case: name the messages of no single job that are not delivered, and send those that were given up."""
+"""The messages of no single job that are not delivered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def undelivered_messages(ctx: Context) -> Iterator[str]:
-    """Yield a line about each message of no single job that is not delivered, or whose file is damaged."""
+    """Yield a line about each that is not delivered, or whose file is damaged."""
     for stored in ctx.messages.all():
         if not isinstance(stored, StoredMessage):
             yield f"skipped a message: {stored.path} cannot be read: {stored.why}; move it away"
@@ -31,11 +31,7 @@ def undelivered_messages(ctx: Context) -> Iterator[str]:
 
 
 def drop_given_up(ctx: Context) -> list[str]:
-    """Drop the given-up messages of no single job; return their titles.
-
-    Raises:
-        StorageFailed: a record cannot be written.
-    """
+    """Drop those that were given up; return their titles."""
     titles: list[str] = []
     for stored in ctx.messages.all():
         if isinstance(stored, StoredMessage) and stored.given_up:
@@ -46,13 +42,7 @@ def drop_given_up(ctx: Context) -> list[str]:
 
 
 def reopen_messages(ctx: Context, config: Config) -> tuple[list[str], bool]:
-    """Reopen the given-up messages of no single job that can be sent now; return their titles.
-
-    Also return whether any message is still to be sent.
-
-    Raises:
-        StorageFailed: a record cannot be written.
-    """
+    """Reopen those given up that can be sent now; return their titles, and whether any is still open."""
     reopened: list[str] = []
     is_any_open = False
     for stored in ctx.messages.all():

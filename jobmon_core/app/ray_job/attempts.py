@@ -49,7 +49,7 @@ class FoundJob(NamedTuple):
 
 
 def find_job(api: RayApi, name: str) -> FoundJob | None:
-    """Return the job with this submission id, job id, or name in its metadata; None if there is none.
+    """Return the job with this submission id, job id, or name in its metadata, if any.
 
     Of several, it is one that has not ended, else the newest.
     """

@@ -1,4 +1,4 @@
-"""Use case: the checkpoint from which a job of Ray resumes, in a folder of this host or of its head pod.
+"""The checkpoint from which a job of Ray resumes, in a folder of this host or of its head pod.
 
 A program that keeps a link ``latest`` names with it what it has finished. So what the link names counts where
 nothing else shows that it is whole; in a pod, whose files jobmon does not read, nothing else counts.

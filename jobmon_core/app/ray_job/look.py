@@ -68,7 +68,7 @@ class LogLook(NamedTuple):
 
     @property
     def step(self) -> int | None:
-        """The latest step; None if the log counts none."""
+        """The latest step, if the log counts any."""
         if self.progress is None:
             return None
         return int(self.progress.current)
@@ -84,8 +84,7 @@ class RayCluster:
     def open(cls, ctx: Context, head: str, namespace: str) -> RayCluster:
         """Return the cluster that ``head`` names: the address of its dashboard, or its head pod. Ask nothing.
 
-        If one of Ray's variables (RAY_API_SERVER_ADDRESS, RAY_ADDRESS) is set, the dashboard that it names is
-        used in place of the pod.
+        A dashboard that one of Ray's variables names (RAY_API_SERVER_ADDRESS, RAY_ADDRESS) replaces the pod.
         """
         is_address = "://" in head or ":" in head
         if is_address or any(ctx.environment.get(name, "").strip() for name in VARIABLES):
@@ -140,7 +139,7 @@ class RayCluster:
 
 
 def is_stalled(ctx: Context, cluster: RayCluster, job_id: str, seen: LogLook, threshold_s: float) -> bool:
-    """Remember what a running job's log shows now; return whether the job has stalled since earlier looks."""
+    """Remember what a running job's log shows now; return whether it has stalled since earlier looks."""
     key, now_s = f"{cluster.name}/{job_id}", ctx.clock.now()
     file = JsonFile(ctx.home.monitors / "ray-looks.json", Memories, _MAX_BYTES, durable=False)
     with lock(file.lock_path):
@@ -176,9 +175,8 @@ def look(
 ) -> tuple[Memory, bool]:
     """Return the memory after a look at a running job, and whether the job is stalled.
 
-    It is stalled if neither its step nor its log has changed for ``threshold_s`` seconds, and for three times
-    its longest pause so far: long steps are no stall, and neither is a log that still grows. The first look
-    at a run never finds a stall.
+    It is if neither its step nor its log has changed for ``threshold_s`` seconds, and for three times its
+    longest pause so far: long steps are no stall. The first look at a run never finds one.
     """
     if before is None or (step is not None and before.step is not None and step < _NEW_RUN * before.step):
         return Memory(step, now_s, 0.0, log, now_s, now_s), False

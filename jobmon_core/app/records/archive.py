@@ -1,4 +1,4 @@
-"""Use case: put everything that jobmon knows about a job, and its logs, into one folder or one file."""
+"""Put everything that jobmon knows about a job, and its logs, into one folder or one file."""
 
 from __future__ import annotations
 
@@ -75,9 +75,7 @@ def archive_job(
     unchanged and whatever its size. Nothing is left at ``target`` if this fails.
 
     Raises:
-        UnknownJob: jobmon has no record of such a job.
-        StateUnreadable: the job has a state file that cannot be read.
-        JobmonError: ``target`` exists already, and is not an empty folder.
+        JobmonError: as `find_job`; or ``target`` exists already, and is not an empty folder.
         StorageFailed: the archive cannot be written.
     """
     job, ref = find_job(ctx, argument)
@@ -117,7 +115,7 @@ def _publish(folder: Path, target: Path) -> None:
 
 
 def _copy_to_new(source: Path, target: Path) -> None:
-    """Copy a file to a private one, which must not exist; if that fails, no part of the copy is left."""
+    """Copy a file to a private one, which must not exist; a failure leaves no part of it."""
     with source.open("rb") as packed, open(create_private(target), "wb") as copy:
         try:
             shutil.copyfileobj(packed, copy)
@@ -227,7 +225,7 @@ def _copy_logs(ctx: Context, job: WatchedJob, archive: Archive, folder: Path) ->
 
 
 def _free_name(name: str, taken: set[str]) -> str:
-    """Return ``name``; if another log has it, the first of ``2-name``, ``3-name`` and so on that none has."""
+    """Return ``name``, or if another log has it, e.g. ``2-name``."""
     names = itertools.chain((name,), (f"{number}-{name}" for number in itertools.count(2)))
     return next(each for each in names if each not in taken)
 
@@ -241,7 +239,7 @@ def _job_logs(ctx: Context, job: WatchedJob) -> list[str]:
 
 
 def _telemetry(ctx: Context, job: WatchedJob, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield what agents measured as pairs of source and target; the folders of the targets are created."""
+    """Yield what agents measured as pairs of source and target, whose folders are made."""
     root = ctx.home.telemetry(job.id)
     for source in sorted(root.rglob("*")) if root.is_dir() else ():
         if source.is_file() and not source.is_symlink():
@@ -251,12 +249,9 @@ def _telemetry(ctx: Context, job: WatchedJob, folder: Path) -> Iterator[tuple[st
 
 
 def _copy_checkpoints(ctx: Context, job: WatchedJob, ref: JobRef, target: Path) -> list[str]:
-    """Copy the checkpoint from which each task can resume to a new folder; return what is missing, and why.
+    """Copy the checkpoint from which each task can resume; return what is missing, and why.
 
     Tasks that share a folder of checkpoints share the copy.
-
-    Raises:
-        OSError: the new folder cannot be made, or what is left out cannot be removed.
     """
     try:
         lists = checkpoints_of(ctx, job, ref)

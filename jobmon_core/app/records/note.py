@@ -1,4 +1,4 @@
-"""Use case: note something about a job; find its notes, and that of an earlier job with the same failure."""
+"""Note something about a job; find its notes, and that of an earlier job with the same failure."""
 
 from __future__ import annotations
 
@@ -43,15 +43,10 @@ def job_memory(ctx: Context, job: WatchedJob, key: str = "") -> JobMemory:
 
 
 def add_note(ctx: Context, argument: str, text: str) -> tuple[JobRef, bool]:
-    """Append a note to the newest job that ``argument`` names.
-
-    Return the job, and whether a secret in the text was hidden.
+    """Append a note to the newest job that ``argument`` names; return it, and whether a secret was hidden.
 
     Raises:
-        UnknownJob: jobmon has no record of such a job.
-        StateUnreadable: the job has a state file that cannot be read.
-        JobmonError: the text is empty or too long, or the job has too many notes.
-        CommandBusy: another `jobmon note` has not finished within ten seconds.
+        JobmonError: as `find_job`; or the text is empty or too long, or the job has too many notes.
         StorageFailed: the note cannot be written, or the file with the earlier ones cannot be read.
     """
     job, _ = find_job(ctx, argument)

@@ -26,7 +26,7 @@ _REST_OF_KEY = re.compile(rb"\A(?:(?!-----BEGIN)[\s\S])*?-----END [A-Z0-9 ]{0,40
 
 
 def copy_text(source: str, target: Path) -> str:
-    """Copy a text file; return what was left out, empty if nothing was.
+    """Copy a text file; return what was left out.
 
     Raises:
         Unreadable: the source cannot be read; the target may be there in part.
@@ -45,9 +45,7 @@ def copy_json(content: bytes, target: Path, names_only: tuple[str, ...] = ()) ->
 
     Raises:
         OSError: the target cannot be written.
-        ValueError: the content is not JSON.
-        TypeError: the content is not an object, or a value named in ``names_only`` is not one.
-        RecursionError: it is nested too deep.
+        ValueError, TypeError, RecursionError: it is no JSON, has other types, or is nested too deep.
     """
     data = json.loads(content)
     if not isinstance(data, dict):
@@ -61,12 +59,7 @@ def copy_json(content: bytes, target: Path, names_only: tuple[str, ...] = ()) ->
 
 
 def write_text(target: Path, text: str) -> None:
-    """Write a private file.
-
-    Raises:
-        OSError: it cannot be written.
-        ValueError: the text has a character that UTF-8 does not have; nothing is written.
-    """
+    """Write a private file; raise OSError, or ValueError for a character that UTF-8 does not have."""
     content = text.encode("utf-8", "surrogateescape")
     with open(create_private(target), "wb") as file:
         file.write(content)

@@ -1,4 +1,4 @@
-"""Use case: submit the next attempt of a job by hand, from its newest complete checkpoint or a named one."""
+"""Submit the next attempt of a job by hand, from its newest complete checkpoint or a named one."""
 
 from __future__ import annotations
 
@@ -128,11 +128,7 @@ def _only_task(job: WatchedJob) -> Task:
 
 
 def _proof_of_death(ctx: Context, job: WatchedJob, task: Task) -> str:
-    """Return what proves that a job is dead.
-
-    Raises:
-        JobmonError: nothing does; says which command would prove it, and which ends the job.
-    """
+    """Return what proves that a job is dead; raise JobmonError, with what would prove it, if nothing does."""
     proof, how = proof_of_death(job, task, task.end) if task.end else ("", "")
     if proof and not may_still_run(job):
         if alive := why_alive(ctx.processes_left(job)):
@@ -169,7 +165,6 @@ def _newest(
 
 
 def _named(ctx: Context, job: WatchedJob, path: str) -> tuple[PickedCheckpoint, str]:
-    """Return the checkpoint with this path, and why it counts as complete."""
     machine = ctx.machine_folders(job)
     if machine and not path.startswith("/"):
         raise JobmonError(f"{path} is on {job.cluster}: give its absolute path")

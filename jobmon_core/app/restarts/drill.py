@@ -1,4 +1,4 @@
-"""Use case: try out a restart: cancel the first attempt once it has saved; see whether the second goes on."""
+"""Try out a restart: cancel the first attempt once it has saved; see whether the second goes on."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def drillable(ctx: Context, lineage: Lineage) -> tuple[WatchedJob, JobControl]:
 def drill(ctx: Context, lineage_id: str, at_step: int, tell: Callable[[str], None]) -> bool:
     """Cancel the first attempt once it has a complete checkpoint; return whether the second resumed from it.
 
-    It waits for as long as that takes, in the queue, too; after the cancellation, the monitors go on if the
-    caller stops waiting. The checkpoint must have reached ``at_step``.
+    It waits for as long as that takes; after the cancellation, the monitors go on without the caller. The
+    checkpoint must have reached ``at_step``.
     """
     found: PickedCheckpoint | None = None
     while not (found and is_still(found)):  # one that was being written has changed since the last look

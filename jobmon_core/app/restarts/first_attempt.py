@@ -1,4 +1,4 @@
-"""Use case: submit a job with restarts: check that it can have them, and record what a restart needs."""
+"""Submit a job with restarts: check that it can have them, and record what a restart needs."""
 
 from __future__ import annotations
 
@@ -41,10 +41,7 @@ def first_attempt(
 ) -> NextAttempt | None:
     """Return what makes a submission the first attempt of a lineage; None if it is to have no restarts.
 
-    ``settings`` is what the job configuration says, without the user's options.
-
-    Raises:
-        Invalid: such a job cannot have restarts.
+    ``settings`` is what the job configuration says. Raise Invalid if such a job cannot have restarts.
     """
     settings = settings or JobSettings()
     settings = request.restart(settings) if request.restart else settings
@@ -84,11 +81,7 @@ def refuse_unstoppable(backend: str, wanted: RestartSettings) -> None:
 
 
 def _checked(submitted: SubmitRequest, wanted: RestartSettings) -> tuple[Request, str | None]:
-    """Return what is asked for, and the text of the script; None if sbatch itself is to read that.
-
-    Raises:
-        Invalid: says all that speaks against restarts.
-    """
+    """Return what is asked for, and the text of the script; None if sbatch itself is to read that."""
     try:
         words = readable(submitted.arguments)
         given, operands = read_with_unknown(words)

@@ -1,4 +1,4 @@
-"""Use cases: list the lineages, find that of a job, and change what follows its next end."""
+"""List the lineages, find that of a job, and change what follows its next end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def lineage_of(ctx: Context, argument: str) -> LineageSummary:
 
 
 def summarized(ctx: Context, lineage: Lineage) -> LineageSummary:
-    """Return the summary of a lineage, whose attempts get what the records of their jobs add."""
+    """Return the summary of a lineage, with what the records of its jobs add."""
     jobs = {each.number: job for each in lineage.attempts if (job := _job(ctx, each.state_id))}
     for attempt in lineage.attempts:
         if job := jobs.get(attempt.number):

@@ -1,4 +1,4 @@
-"""Use case: submit the next attempt of a lineage, once, whatever is killed meanwhile.
+"""Submit the next attempt of a lineage, once, whatever is killed meanwhile.
 
 All of it happens under the lineage's lock, which the helper that submits inherits. What it is about to do is
 saved before sbatch starts, and found again after it was cut off, see `submit_once`: Slurm knows the job by

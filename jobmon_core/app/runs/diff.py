@@ -55,9 +55,7 @@ def diff_runs(ctx: Context, argument: str, other: str = LAST_GOOD) -> RunDiff:
     """Compare a job with another one, by default with the newest earlier success of its name and script.
 
     Raises:
-        UnknownJob: jobmon has no record of one of the jobs.
-        StateUnreadable: one of the jobs has a state file that cannot be read.
-        JobmonError: no earlier job succeeded, or both are the same.
+        JobmonError: as `find_job`; or no earlier job succeeded, or both are the same.
     """
     ref, run = _run(ctx, argument)
     if other == LAST_GOOD:
@@ -92,7 +90,7 @@ def _run(ctx: Context, argument: str) -> tuple[JobRef, ComparedRun]:
 
 
 def _with_script(ctx: Context, run: ComparedRun) -> ComparedRun:
-    """Return a run that has no record with the script that the scheduler still has of it, if any."""
+    """Give a run without a record the script that the scheduler still has of it, if any."""
     if run.record is None:
         with suppress(JobmonError):  # no such scheduler on this host
             if script := scheduler_script(ctx, run.job):

@@ -1,4 +1,4 @@
-"""Use case: record what is submitted. `record_run` runs in a process of its own, see `lifecycle.recorder`."""
+"""Record what is submitted. `record_run` runs in a process of its own, see `lifecycle.recorder`."""
 
 from __future__ import annotations
 
@@ -68,11 +68,7 @@ def _write_record(
 
 
 def _save(ctx: Context, state_id: str, record: RunRecord) -> None:
-    """Write the record of a job, unless the user has forgotten the job meanwhile.
-
-    Raises:
-        StorageFailed: the record cannot be written.
-    """
+    """Write the record of a job, unless the user has forgotten the job meanwhile."""
     state, file = ctx.store.path(state_id), ctx.run_record(state_id)
     if state.exists():
         file.write(record)
@@ -81,21 +77,13 @@ def _save(ctx: Context, state_id: str, record: RunRecord) -> None:
 
 
 def record_watched(ctx: Context, job: WatchedJob) -> None:
-    """Record the script of a job that was not submitted through jobmon, as far as its scheduler has it.
-
-    Raises:
-        JobmonError: the record cannot be written, or there is no such scheduler.
-    """
+    """Record the script of a job that was not submitted through jobmon, as far as its scheduler has it."""
     if script := scheduler_script(ctx, job):
         _save(ctx, job.id, RunRecord(ctx.clock.now(), script=script))
 
 
 def scheduler_script(ctx: Context, job: WatchedJob) -> Script | None:
-    """Return the script of a job as its scheduler keeps it; None if it has none.
-
-    Raises:
-        SchedulerMissing: there is no such scheduler.
-    """
+    """Return the script of a job as its scheduler keeps it, if it does."""
     found = _scheduler_copy(ctx, job, Script(ScriptKind.SCHEDULER, script_path(job, None)))
     return found.script if found else None
 

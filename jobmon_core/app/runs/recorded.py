@@ -31,10 +31,7 @@ _STDIN = 0
 def become_like(recorded: RecordedSubmission) -> None:
     """Give this process what a job inherits from the one that submits it, as at the first submission.
 
-    It keeps jobmon's secrets, for the monitor.
-
-    Raises:
-        JobmonError: the folder is gone.
+    It keeps jobmon's secrets, for the monitor. Raise JobmonError if the folder is gone.
     """
     variables = {**recorded.environment, **own_secrets(os.environ)}
     os.environ.clear()
@@ -50,12 +47,7 @@ def become_like(recorded: RecordedSubmission) -> None:
 
 @contextmanager
 def in_recorded_folder(ctx: Context, recorded: RecordedSubmission) -> Iterator[tuple[str, ...]]:
-    """Enter the folder of a submission and yield its arguments, as `with_script` does.
-
-    Raises:
-        StorageFailed: a copy of the script cannot be written.
-        JobmonError: the folder is gone.
-    """
+    """Enter the folder of a submission and yield its arguments, as `with_script` does."""
     _enter(recorded.folder)
     with with_script(ctx, recorded, recorded.arguments) as arguments:
         yield arguments
@@ -120,7 +112,7 @@ def replace_stdin(content: bytes) -> None:
 
 
 def script_path(recorded: RecordedSubmission) -> str:
-    """Return the file that the script came from; empty if there is none."""
+    """Return the file that the script came from, if any."""
     if recorded.script_path or recorded.run:
         return recorded.script_path
     with suppress(SchedulerRejected):

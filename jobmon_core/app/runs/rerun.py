@@ -1,4 +1,4 @@
-"""Use case: submit again what a job ran: the recorded script, options and arguments, in its folder."""
+"""Submit again what a job ran: the recorded script, options and arguments, in its folder."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class RerunPlan:
         return (*submit_words(self.backend), *without_values(self.recorded.arguments))
 
     def request(self, arguments: tuple[str, ...]) -> SubmitRequest:
-        """Return what is to be submitted; ``arguments`` are those of `in_recorded_folder`."""
+        """Return what is to be submitted, with the arguments of `in_recorded_folder`."""
         return SubmitRequest(
             self.backend, arguments, self.job_config, self.recorded.script_path, no_agent=self.no_agent
         )
@@ -72,9 +72,7 @@ def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan
     """Return a plan to submit a job again; the sbatch ``options`` are added and override the recorded ones.
 
     Raises:
-        UnknownJob: jobmon has no record of such a job.
-        StateUnreadable: the job has a state file that cannot be read.
-        JobmonError: what it ran was not recorded completely, or its folder is gone; says what to do.
+        JobmonError: as `find_job`; or what it ran was not recorded completely, or its folder is gone.
     """
     job, _ = find_job(ctx, argument)
     record, script = _complete_record(ctx, job)
@@ -145,7 +143,6 @@ def _ray_command(job: WatchedJob) -> str:
 
 
 def _split(words: Sequence[str], whose: str) -> tuple[list[str], list[str]]:
-    """Return the sbatch options as they were given, and the operands: the script and its arguments."""
     try:
         return split(words)
     except SchedulerRejected as error:

@@ -90,7 +90,7 @@ def compare(
     now_s: float,
     other_content: Iterable[str] = (),
 ) -> Completeness:
-    """Return the verdict on a folder with what differs from its source, at the depth of the verdict."""
+    """Return the verdict with what differs from the source, at the depth of the verdict."""
     changed = set(other_content)
     different = [
         Difference(name, file.size_bytes, source[name].size_bytes, file.modified_s, now_s - file.modified_s)
@@ -109,5 +109,5 @@ def compare(
 
 
 def is_unfinished_copy(name: str) -> bool:
-    """Whether a name is one that rsync, WinSCP or a browser gives to a copy until it is finished."""
+    """Whether rsync, WinSCP or a browser gives such a name to a copy until it is finished."""
     return _TEMPORARY.search(name) is not None

@@ -84,7 +84,7 @@ _MAX_LINE = 2000
 
 
 def paths_in_log(lines: Iterable[str]) -> Iterator[str]:
-    """Yield, line by line, the paths to which a log says that something is or will be written."""
+    """Yield the paths to which a log says that something is or will be written."""
     for line in lines:
         if len(line) > _MAX_LINE or not _MUST_HOLD.search(line):
             continue
@@ -123,7 +123,7 @@ def likely_folders(paths: Iterable[str]) -> list[str]:
 
 
 def folder_of(path: str) -> str:
-    """Return the folder in which outputs are to be looked for, given a path that a program writes to."""
+    """Return the folder of outputs, given a path that a program writes to."""
     name = name_of(path)
     if not (_FILE.search(name) or _OF_ONE_CHECKPOINT.search(name)):
         return path

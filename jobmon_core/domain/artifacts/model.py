@@ -107,7 +107,7 @@ class Checkpoints:
         return self.newest.modified_s + self.interval_s
 
     def is_overdue(self, at_s: float) -> bool:
-        """Whether, at ``at_s`` (Unix seconds), over two usual intervals have passed since the latest one."""
+        """Whether, at ``at_s``, over two usual intervals have passed since the latest one."""
         return self.newest is not None and bool(
             self.interval_s and at_s - self.newest.modified_s > _OVERDUE_INTERVALS * self.interval_s
         )
@@ -173,7 +173,7 @@ def parent_of(path: str) -> str:
 
 
 def suffix_of(path: str) -> str:
-    """Return the suffix of a file's name with its dot, in lower case."""
+    """Return a file's suffix with its dot, in lower case."""
     stem, dot, suffix = name_of(path).rpartition(".")
     if dot and stem:
         return f".{suffix.lower()}"

@@ -34,7 +34,7 @@ def _last(lines: Sequence[str]) -> list[str]:
 
 
 def _table(lines: Sequence[str], *, is_whole: bool) -> list[str] | None:
-    """Return the rows of a table in columns; of a long one, the header and the last rows. None: no table."""
+    """Return a table in columns, if it is one; of a long one, the header and the last rows."""
     lines = [line for line in lines if line.strip()]
     if not lines:
         return None

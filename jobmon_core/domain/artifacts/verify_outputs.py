@@ -244,7 +244,7 @@ class ShardSet:
 
     @property
     def missing_numbers(self) -> tuple[int, ...]:
-        """The missing numbers; empty if it is not clear whether they count from 0 or from 1."""
+        """The missing numbers; none if it is not clear whether they count from 0 or from 1."""
         if 0 not in self.numbers and self.total not in self.numbers:
             return ()
         first = 1

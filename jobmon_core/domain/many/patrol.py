@@ -232,7 +232,7 @@ def _progress(seen: SeenJob, before: Remembered) -> Iterator[str]:
 
 
 def _outputs(seen: SeenJob) -> str:
-    """Return e.g. ``6 of 8 files``: how many there are, and how many there should be."""
+    """Return e.g. ``6 of 8 files``."""
     if seen.expected_outputs is None:
         return count(seen.outputs or 0, "file")
     return f"{seen.outputs or 0:,} of {count(seen.expected_outputs, 'file')}"

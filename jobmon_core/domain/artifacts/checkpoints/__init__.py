@@ -1,1 +1,1 @@
-"""Which checkpoints a folder holds, by the conventions of many frameworks, and which of them are complete."""
+"""Which checkpoints a folder holds, by the conventions of many frameworks, and which are complete."""

@@ -53,7 +53,7 @@ __all__ = ["files_to_check", "interval_s", "judge", "newest_first", "wanted_text
 
 
 def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates sorted by the time when they were saved, the newest first."""
+    """Return the candidates, the last saved first."""
     return sorted(candidates, key=lambda each: (-each.saved_s, -(each.step or 0), each.path))
 
 
@@ -70,10 +70,7 @@ def judge(
     *,
     is_running: bool = False,
 ) -> tuple[Checkpoint, ...]:
-    """Return the verdict on each checkpoint.
-
-    ``candidates`` are sorted by `newest_first`; ``folder`` is the absolute path that was searched.
-    """
+    """Return the verdict on each of ``candidates``, sorted by `newest_first`; ``folder`` is absolute."""
     comparable: defaultdict[tuple[str, str], list[Candidate]] = defaultdict(list)
     for candidate in candidates:
         if not candidate.is_temporary:
@@ -191,8 +188,7 @@ def _is_unknown(check: FileCheck | None) -> bool:
 def interval_s(checkpoints: Iterable[Checkpoint]) -> float | None:
     """Return the median time between two checkpoints; None if fewer than two intervals are known.
 
-    Only those that may be complete count, of the framework and the folder of the newest of them, which comes
-    first.
+    Only those that may be complete count, of the framework and the folder of the newest, which comes first.
     """
     possible = [each for each in checkpoints if each.is_complete is not False]
     kinds = [(each.framework, each.path.rpartition("/")[0]) for each in possible]

@@ -54,7 +54,7 @@ def wanted_texts(candidate: Candidate) -> Iterator[str]:
 
 
 def missing_marker(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
-    """Return why a checkpoint is not finished, e.g. ``lacks .metadata, which is written last``; else ""."""
+    """Return why a checkpoint is not finished, e.g. ``lacks .metadata, which is written last``."""
     rule = _RULES.get(candidate.framework)
     return (rule(candidate, others, evidence) if rule else "") or _by_files(candidate, others)
 

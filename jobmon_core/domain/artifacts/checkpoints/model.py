@@ -1,7 +1,6 @@
 """Checkpoints: the files of which each consists, and the verdict on it.
 
-Times are Unix seconds, sizes are bytes. None means "not known". Paths are relative to the folder that was
-searched.
+Times are Unix seconds, sizes bytes; None means "not known". Paths are relative to the searched folder.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Candidate(NamedTuple):
 
     @property
     def parent(self) -> str:
-        """The path of the folder that contains it; empty for the folder that was searched."""
+        """The folder that contains it; empty for the one that was searched."""
         return self.path.rpartition("/")[0]
 
     @property
@@ -57,7 +56,7 @@ class Candidate(NamedTuple):
         }
 
     def sizes(self) -> dict[str, int]:
-        """Return the sizes of its files; the keys are their paths without its own path at the start."""
+        """Return the sizes of its files, by their paths without its own at the start."""
         return {file.name[len(self.path) :]: file.size_bytes for file in self.files}
 
 
@@ -111,7 +110,7 @@ class FoundCheckpoints:
 
     @property
     def newer(self) -> tuple[Checkpoint, ...]:
-        """Those that are newer than `newest_complete`; all if there is no such one."""
+        """Those newer than `newest_complete`; all without one."""
         complete = self.newest_complete
         if complete:
             return self.checkpoints[: self.checkpoints.index(complete)]

@@ -95,7 +95,7 @@ _NO_CHECKPOINT = re.compile(
 
 
 def recognize(files: Iterable[ListedFile], pattern: str = "") -> list[Candidate]:
-    """Return the checkpoints among the files, in no order: those of frameworks, and by the user's glob."""
+    """Return the checkpoints among the files: those of frameworks, and by the user's glob."""
     found: list[Candidate] = []
     every = list(files)
     _recognize_in("", every, found)
@@ -195,7 +195,7 @@ def step_of(name: str) -> int | None:
 
 
 def counts_epochs(path: str) -> bool:
-    """Whether the number in the name of a checkpoint is that of an epoch, not of a step."""
+    """Whether the number in a checkpoint's name is that of an epoch, not of a step."""
     name = _plain(name_of(path))
     found = None
     if not _PREFERRED.search(name):
@@ -204,12 +204,12 @@ def counts_epochs(path: str) -> bool:
 
 
 def is_of_ray_train(name: str) -> bool:
-    """Return whether a folder has the name of such a checkpoint: a time, whose numbers are no step."""
+    """Whether a folder has the name of such a checkpoint: a time, whose numbers are no step."""
     return _RAY_TRAIN_NAME.fullmatch(name) is not None
 
 
 def snapshot_path(candidate: Candidate) -> str:
-    """Return the path of the file that names the checkpoints of a run."""
+    """Return the file that names the checkpoints of a run."""
     if candidate.parent:
         return f"{candidate.parent}/{SNAPSHOT}"
     return SNAPSHOT

@@ -1,1 +1,1 @@
-"""What cron, systemd and Slurm's scrontab need to run a command of jobmon; whether logind kills monitors."""
+"""What cron, systemd and scrontab need to run a command of jobmon; whether logind kills monitors."""

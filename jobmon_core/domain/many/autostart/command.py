@@ -1,4 +1,4 @@
-"""A command of jobmon that this machine runs regularly, and the methods that run it. Pure."""
+"""A command of jobmon that this machine runs regularly, and the methods that run it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AutostartUnavailable(JobmonError):
 
 
 class AutostartMethod(StrEnum):
-    """What runs a command periodically, in order of preference (see `best_method`)."""
+    """What runs a command periodically, in order of preference."""
 
     CRON = "cron"  # the user's crontab on this host
     SYSTEMD = "systemd"  # a timer of the user's own systemd instance
@@ -65,12 +65,12 @@ class MethodStatus:
 
     @property
     def is_usable(self) -> bool:
-        """Whether the method can be installed and would run."""
+        """Whether it can be installed and would run."""
         return not self.unavailable_because and not self.never_runs_because
 
     @property
     def is_active(self) -> bool:
-        """Whether the method is installed and runs."""
+        """Whether it is installed and runs."""
         return self.installed and not self.never_runs_because
 
 
@@ -134,7 +134,7 @@ class AutostartCommand:
 
 
 def marker_for(home: str) -> str:
-    """Return the marker of one jobmon home; a user may have several homes."""
+    """Return the marker of one jobmon home; a user may have several."""
     return f"jobmon-{crc32(home.encode('utf-8', 'surrogateescape')):08x}"
 
 
@@ -152,7 +152,7 @@ def omitted_secrets(environment: Mapping[str, str], secret_variables: Sequence[s
 
 
 def best_method(statuses: Sequence[MethodStatus], *, killed_at_logout: bool) -> AutostartMethod | None:
-    """Return the method to propose, None if no method can be installed and would run.
+    """Return the method to propose, if any can be installed and would run.
 
     If logind kills the processes of a session at logout, it may also kill what cron started, but never what
     the systemd of a lingering user started.
@@ -176,22 +176,14 @@ def _has_password(proxy: str) -> bool:
 
 
 def cron_lines(command: AutostartCommand) -> tuple[str, ...]:
-    """Return the lines for cron: run at the times of the command, and at boot if it starts monitors.
-
-    Raises:
-        AutostartUnavailable: an argument has a character that a crontab cannot hold.
-    """
+    """Return the lines for cron: run at the times of the command, and at boot if it starts monitors."""
     line = command.line().replace("%", r"\%")  # cron reads an unescaped % as a newline
     times = (*(("@reboot",) if command.regular.starts_monitors else ()), command.regular.cron)
     return tuple(f"{when} {line} # {command.marker}" for when in times)
 
 
 def scrontab_lines(command: AutostartCommand) -> tuple[str, ...]:
-    """Return the lines for Slurm's crontab.
-
-    Raises:
-        AutostartUnavailable: an argument has a character that a crontab cannot hold.
-    """
+    """Return the lines for Slurm's crontab."""
     return (
         f"{_options_prefix(command.marker)} --output=/dev/null",
         f"{command.regular.cron} {command.line(*command.regular.slurm_arguments)} # {command.marker}",
@@ -228,7 +220,7 @@ def _options_prefix(marker: str) -> str:
 
 
 def unit_files(command: AutostartCommand) -> dict[str, str]:
-    """Return the name and text of each unit file; the names start with the command's marker.
+    """Return the text of each unit file by its name, which starts with the command's marker.
 
     Raises:
         AutostartUnavailable: an argument has a character that a unit file cannot hold.
@@ -245,7 +237,7 @@ def unit_files(command: AutostartCommand) -> dict[str, str]:
 
 
 def unit_names(marker: str) -> tuple[str, str]:
-    """Return the names of the unit files: of the service and of the timer."""
+    """Return the names of the service and of the timer."""
     return f"{marker}.service", f"{marker}.timer"
 
 

@@ -1,4 +1,4 @@
-"""Whether logind kills a user's monitors at logout, from its configuration. Pure. Source: logind.conf(5).
+"""Whether logind kills a user's monitors at logout, from its configuration. Source: logind.conf(5).
 
 No regular expressions: compiling them would delay `jobmon submit`.
 """
@@ -11,7 +11,7 @@ _TRUE = ("yes", "y", "true", "t", "on", "1")
 
 
 def in_session(cgroups: str) -> bool:
-    """Return from the text of ``/proc/self/cgroup`` whether a process belongs to a login session.
+    """Return from ``/proc/self/cgroup`` whether a process belongs to a login session.
 
     ``KillUserProcesses`` concerns only those that do. Processes in a container or of the user's own systemd
     do not; those of cron do only if PAM opens a session for them.
@@ -40,8 +40,8 @@ def kills_at_logout(files: Iterable[str], user: str) -> bool:
     """Return whether logind kills the processes of a user's session at logout, detached ones included.
 
     If no file sets ``KillUserProcesses``, the distribution's default applies, which the shipped file shows in
-    a comment; without such a comment the result is False. ``files`` are the texts of logind.conf and its
-    drop-ins; a later one overrides those before it.
+    a comment; without one the result is False. ``files`` are the texts of logind.conf and its drop-ins; a
+    later one overrides those before it.
     """
     defaults: dict[str, str] = {}
     settings: dict[str, str] = {}

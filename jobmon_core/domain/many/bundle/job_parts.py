@@ -43,7 +43,7 @@ _SECRET = re.compile(
 
 
 def heading(job: WatchedJob, task: Task, now_s: float, version: str) -> list[str]:
-    """Return the first lines of a bundle, written at ``now_s`` (Unix seconds) by a version of jobmon."""
+    """Return the first lines of a bundle."""
     ref = f"{job.job_id}{'_' if task.key.isdigit() else ''}{task.key}"
     return [
         f"jobmon diagnostics of job {ref} ({job.name or 'without a name'})",

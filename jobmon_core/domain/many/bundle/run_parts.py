@@ -1,4 +1,4 @@
-"""The parts of a diagnostics bundle about the run: workers, files, checkpoints, telemetry, events, logs."""
+"""The parts of a diagnostics bundle about the run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def workers_part(followed: TaskProgress, reports: Sequence[AgentReport]) -> Part
 
 
 def files_part(found: Artifacts) -> Part:
-    """Return the outputs, checkpoints and disk of a task, as of the last look at them."""
+    """Return the outputs, checkpoints and disk of a task, as of the last look."""
     lines: list[str] = []
     if outputs := found.outputs:
         problem = f" ({outputs.problem})" if outputs.problem else ""
@@ -53,7 +53,7 @@ def files_part(found: Artifacts) -> Part:
 
 
 def telemetry_part(reports: Sequence[AgentReport]) -> Part:
-    """Return what the agents beside a task measured last, on each node."""
+    """Return what the agents beside a task measured last."""
     lines = [line for report in reports for line in _report(report)]
     return Part("Last telemetry", lines or ["no agent reported"])
 
@@ -66,7 +66,7 @@ def events_part(events: Iterable[Event], key: str) -> Part:
 
 
 def log_part(path: str, redacted_lines: Sequence[str], problem: str) -> Part:
-    """Return the end of a log, whose lines hold no secrets; ``problem`` says why there are no lines."""
+    """Return the end of a log, whose lines hold no secrets; ``problem`` says why there are none."""
     lines = redacted_lines[-LAST_LINES:] or [f"({problem or 'no lines of this run'})"]
     return Part(
         f"Last {LAST_LINES} lines of {path or 'a log whose path is not known'}", lines, keeps_end=True

@@ -56,7 +56,7 @@ def _shortened(line: str) -> str:
 
 
 def utc(at_s: float | None) -> str:
-    """Return a time (Unix seconds) as ISO 8601 in UTC; empty if it is None, not positive or after 9999."""
+    """Return a time as ISO 8601 in UTC; empty if it is None, not positive or after 9999."""
     if at_s is None or not 0 < at_s < _LATEST_S:
         return ""
     return datetime.fromtimestamp(int(at_s), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

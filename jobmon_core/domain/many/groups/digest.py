@@ -38,7 +38,7 @@ def counts_text(views: Mapping[str, MemberView]) -> str:
 
 
 def digest(group: Group, views: Mapping[str, MemberView], now_s: float) -> Message:
-    """Return the one message about a complete group: each member ended, is not watched or can never start."""
+    """Return the one message about a complete group."""
     words = {word for view in views.values() for word in view.words}
     worst = next(word for word in _WORDS if word in words)
     all_succeeded = words == {"completed"}
@@ -152,10 +152,7 @@ def _short(name: str) -> str:
 
 
 def summary(group: Group, views: Mapping[str, MemberView]) -> dict[str, Any]:
-    """Return the summary as JSON values. Times are Unix seconds, durations seconds; null means not known.
-
-    Its keys stay the same in all later versions.
-    """
+    """Return the summary as JSON values, whose keys stay; times are Unix seconds, durations seconds."""
     return {
         "group": group.name,
         "created_s": group.created_s,

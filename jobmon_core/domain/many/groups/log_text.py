@@ -57,7 +57,7 @@ class EventText(NamedTuple):
         return self._event("STATUS_CHECK: Polling SLURM", f"Result: {self._silence(views)}{found}")
 
     def _silence(self, views: Iterable[MemberView]) -> str:
-        """Return since when the scheduler has not answered about a member, and why; empty if it answers."""
+        """Return since when the scheduler has not answered about a member, and why."""
         silent = [view for view in views if view.unanswered_since_s is not None]
         if not silent:
             return ""
@@ -111,7 +111,7 @@ class EventText(NamedTuple):
         )
 
     def compute_metrics(self, name: str, view: MemberView) -> str:
-        """Return the event with what an ended member used; what accounting lacks is ``not recorded``."""
+        """Return the event with what an ended member used."""
         return self._event(
             f"COMPUTE_METRICS: {name}",
             f"Job ID: {view.job_id}",
@@ -160,7 +160,7 @@ def elapsed_text(seconds: float) -> str:
 
 
 def _total_text(seconds: float) -> str:
-    """Return a long duration in words, e.g. ``15 minutes``."""
+    """Return e.g. ``15 minutes``."""
     minutes = round(seconds / 60)
     if seconds < _MINUTES_FROM_S:
         return count(round(seconds), "second")

@@ -68,7 +68,7 @@ class MemberView(NamedTuple):
 
     @property
     def elapsed_s(self) -> float | None:
-        """How long its last run took, in seconds; of an array, from the first start to the last end."""
+        """How long its last run took; of an array, from the first start to the last end."""
         if self.started_s is None or self.ended_s is None:
             return None
         return max(0.0, self.ended_s - self.started_s)
@@ -167,7 +167,6 @@ def _gpu_hours(job: WatchedJob) -> Iterator[float]:
 
 
 def _state(job: WatchedJob) -> str:
-    """Return one state for the whole job."""
     if job.ended:
         ends = (task.end for task in job.tasks.values() if task.end)
         return min(ends, key=lambda end: FROM_WORST.index(end.outcome)).state

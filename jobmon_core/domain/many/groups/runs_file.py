@@ -23,7 +23,7 @@ _RUNS = "runs"  # the key of the runs in a file that also says something else
 
 
 def parse_runs(data: object, source: str) -> dict[str, PlannedRun | JobRef]:
-    """Return the runs by name, in the order of the file; ``data`` is the content of the file ``source``."""
+    """Return the runs by name, in the order of the file ``source``, whose content is ``data``."""
     runs = data.get(_RUNS, data) if isinstance(data, Mapping) else data
     if not isinstance(runs, Mapping) or not runs:
         raise ConfigInvalid(

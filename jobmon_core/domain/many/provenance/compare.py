@@ -1,4 +1,4 @@
-"""What differs between two runs: pure comparisons of what jobmon recorded about them."""
+"""What differs between two runs, by what jobmon recorded about them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ComparedRun(NamedTuple):
 
     @property
     def limit_s(self) -> int | None:
-        """The time limit of the task in seconds; None if it has none, or if that is not known."""
+        """The time limit of the task in seconds, if it is known."""
         if self.task:
             return (self.task.end and self.task.end.limit_s) or self.task.limit_s
         return None
@@ -211,7 +211,6 @@ def _packages(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Differ
 
 
 def _added(old: Collection[str], new: Collection[str]) -> list[str]:
-    """Return what was added, and what was removed."""
     added = [f"+ {name}" for name in new if name not in old]
     return added + [f"- {name}" for name in old if name not in new]
 
@@ -315,7 +314,7 @@ def kind_of(line: str) -> str:
 
 
 def new_kinds(lines: Iterable[str], known: Iterable[str], at_most: int) -> tuple[list[str], int]:
-    """Return the first line of each kind that no line of ``known`` has, and how many more kinds there are."""
+    """Return the first line of each kind that ``known`` lacks, and how many more kinds there are."""
     seen = {kind_of(line) for line in known}
     first: dict[str, str] = {}
     for line in lines:

@@ -53,7 +53,7 @@ class GitState:
 
 @dataclass(frozen=True, slots=True)
 class PythonEnvironment:
-    """The Python environment that the script activates, else the one that was active at the submission."""
+    """The Python environment that the script activates, else the one active at the submission."""
 
     path: str = ""
     packages: dict[str, str] = field(default_factory=dict)  # normalised name -> version

@@ -104,14 +104,14 @@ def _absolute(path: str, workdir: str, variables: Mapping[str, str]) -> str:
 
 
 def variable_digests(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the names of the variables that may matter to a job, each with a digest of its value."""
+    """Return the variables that may matter to a job, each with a digest of its value."""
     names = sorted(name for name in environment if not _VOLATILE.fullmatch(name))
     values = {name: environment[name].encode("utf-8", "surrogateescape") for name in names[:_MAX_VARIABLES]}
     return {name: digest(value)[:_DIGEST_CHARS] for name, value in values.items()}
 
 
 def loaded_modules(environment: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Return the loaded environment modules, of Lmod or Environment Modules; None without such a system."""
+    """Return the loaded environment modules, of Lmod or Environment Modules, if there are such."""
     if "LOADEDMODULES" in environment:
         return tuple(name for name in environment["LOADEDMODULES"].split(":") if name)
     if "MODULEPATH" in environment:
@@ -141,7 +141,7 @@ def without_values(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def exported(words: Sequence[str]) -> dict[str, str]:
-    """Return the variables that ``--export`` sets on a command line of sbatch."""
+    """Return the variables that ``--export`` sets."""
     values = [given.value for given in _given(words) if given.name == EXPORT]
     return {match[1].strip(): match[2] for value in values for match in _EXPORTED.finditer(value)}
 
