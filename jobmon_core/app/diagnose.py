@@ -69,8 +69,8 @@ class Subject:
     end: End | None  # with the user's override; None if it has not ended and there is no override
     same_outcome: int = 1  # tasks of the job with this outcome
     total: int = 1  # tasks of the job
-    same_cause: str = ""  # indices of the tasks with this cause, e.g. ``1,4,7``; empty if there are no others
-    other_causes: tuple[str, ...] = ()  # what happened to other tasks, e.g. ``Out of memory (tasks 2,3)``
+    same_cause: str = ""  # indices of the tasks with this cause, e.g. ``1,4,7``
+    other_causes: tuple[str, ...] = ()  # e.g. ``Out of memory (tasks 2,3)``
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,10 @@ class Report:
 
     diagnosis: Diagnosis
     subject: Subject | None = None  # None for files
-    unread: tuple[str, ...] = ()  # files that could not be read, with the reason
-    live: LiveVerdict | None = None  # of a job that is running
-    stacks: Stacks | None = None  # where its processes are, if the user asked for that
-    known: KnownFailure | None = None  # an earlier job that failed in the same way and has a note
+    unread: tuple[str, ...] = ()  # with the reason
+    live: LiveVerdict | None = None
+    stacks: Stacks | None = None  # if asked for
+    known: KnownFailure | None = None
 
 
 def parse_job(argument: str) -> JobRef | None:

@@ -54,7 +54,7 @@ class HandoverJob:
     waits_for: tuple[Dependency, ...]
     checkpoints: tuple[FoundCheckpoints, ...]
     look: tuple[str, ...]  # commands of the service that runs it, beside those of jobmon
-    stop: tuple[str, ...]  # commands; empty if there is nothing to stop
+    stop: tuple[str, ...]
     resume: Resume
     notes: tuple[Note, ...]  # of the user
 
@@ -70,12 +70,12 @@ class Handover:
 
     at_s: float  # Unix seconds
     user: str
-    host: str  # where the page was written
+    host: str
     jobs: tuple[HandoverJob, ...]  # those to go on with: active or not successful
     done: tuple[JobStatus, ...] = ()  # those that succeeded
-    groups: tuple[Group, ...] = ()  # those that are not complete
-    problems: tuple[str, ...] = ()  # what could not be looked at
-    no_messages: str = ""  # why messages reach no channel; empty if they do
+    groups: tuple[Group, ...] = ()  # open ones
+    problems: tuple[str, ...] = ()
+    no_messages: str = ""  # why
 
 
 def collect(ctx: Context, state_ids: Collection[str]) -> Handover:
@@ -165,7 +165,7 @@ class Resume:
     """How to run again what a job ran."""
 
     command: str = ""  # empty if there is none
-    note: str = ""  # what to know about it, or why there is no command
+    note: str = ""  # or why there is none
 
 
 def _how_to_stop(ctx: Context, job: WatchedJob) -> tuple[str, ...]:

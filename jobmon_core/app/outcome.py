@@ -15,4 +15,4 @@ class Watched(NamedTuple):
     """A job that is watched now."""
 
     job: str  # its id
-    state_id: str = ""  # names its state file; empty if that could not be written
+    state_id: str = ""  # names its state file

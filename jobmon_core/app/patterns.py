@@ -40,7 +40,7 @@ class EffectivePattern:
 
     pattern: Pattern
     is_own: bool = False  # from the user's file
-    replaces: bool = False  # it replaces a shipped pattern
+    replaces: bool = False  # a shipped one
 
     def contains(self, words: Sequence[str]) -> bool:
         """Whether its id, title, cause and advice contain all these words, in any case."""
@@ -64,7 +64,7 @@ class PatternTestResult:
 
     hits: tuple[Hit, ...]
     diagnosis: Diagnosis  # from the log alone
-    complete: bool  # whether the whole log was read
+    complete: bool
 
 
 def own_pattern_file(ctx: Context) -> Path | None:

@@ -36,8 +36,8 @@ class ChannelTestResult:
     channel: str  # the configured name; for a route without a channel, the route
     destination: str  # without secrets
     worked: bool
-    why: str  # why it did not work; empty if it did
-    advice: str  # what the user can do
+    why: str
+    advice: str
 
 
 def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:

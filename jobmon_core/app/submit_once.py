@@ -30,10 +30,10 @@ class Reply:
     """What the helper says about a submission."""
 
     exit_code: int = 0
-    may_have_job: bool = False  # whether the scheduler may have accepted the job
-    is_missing: bool = False  # this host has no such scheduler
+    may_have_job: bool = False  # the scheduler may have accepted it
+    is_missing: bool = False  # no such scheduler here
     error: str = ""
-    told: tuple[str, ...] = ()  # what the user is to read
+    told: tuple[str, ...] = ()
 
 
 def reply_to(submit: Callable[[], Submission]) -> Reply:

@@ -41,8 +41,8 @@ class WaitTarget:
     """A job to wait for."""
 
     state_id: str  # empty if it is a run that was not submitted
-    ref: JobRef | None  # the job, or a part of it
-    run: str = ""  # its name in a group
+    ref: JobRef | None
+    run: str = ""  # in a group
     outcome: Outcome | None = None  # as the group remembers it: the state file may be removed
 
 
@@ -195,7 +195,7 @@ class Waited:
     job: WatchedJob | None  # None if it has no state file that can be read
     result: Result
     why: str = ""  # why it is unknown or never starts, and what to do; of a forgotten job, its outcome
-    run: str = ""  # its name in a group
+    run: str = ""  # in a group
 
 
 def overall(results: Iterable[Result]) -> Result:

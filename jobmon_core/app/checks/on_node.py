@@ -38,7 +38,7 @@ _STARTING = (JobState.CONFIGURING, JobState.POWER_UP_NODE)  # its nodes boot, wh
 class _End(NamedTuple):
     problem: Finding | None = None
     text: str = ""  # what the job wrote
-    is_over: bool = True  # whether the job has ended
+    is_over: bool = True
 
 
 @dataclass(frozen=True, slots=True)

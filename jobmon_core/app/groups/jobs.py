@@ -30,7 +30,7 @@ class GroupRun(NamedTuple):
     name: str
     member: Member
     status: JobStatus | None = None  # None if it was not submitted, or its state file cannot be read
-    problem: str = ""  # why its state file cannot be read
+    problem: str = ""
 
     @property
     def job(self) -> WatchedJob | None:

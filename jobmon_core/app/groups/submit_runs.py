@@ -47,7 +47,7 @@ class Run:
     name: str  # in the group
     recorded: RecordedSubmission  # its folder, its arguments and, if its file has changed, its script
     request: SubmitRequest
-    replaces: str = ""  # the state id of the earlier job that this submission replaces; empty for a first one
+    replaces: str = ""  # the state id of the earlier job that this submission replaces
 
 
 class RunResult(NamedTuple):

@@ -45,7 +45,7 @@ class JobOutput:
     ref: JobRef
     stdout: str
     stderr: str
-    named: tuple[str, ...] = ()  # further logs that the job's settings name
+    named: tuple[str, ...] = ()  # further logs, by the job's settings
 
     def files(self, *, out: bool = True, err: bool = True) -> list[str]:
         """Return the wanted files, each once; if both kinds are wanted, also the named logs."""

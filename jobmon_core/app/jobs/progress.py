@@ -48,12 +48,12 @@ class ProgressReport:
     """The progress that logs show."""
 
     progress: Progress | None
-    updated_s: float | None = None  # when the newest of the logs was modified, in Unix seconds
-    unread: tuple[str, ...] = ()  # why files could not be read
+    updated_s: float | None = None  # of the newest of the logs
+    unread: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()
     estimate: Estimate = _NO_ESTIMATE  # from what the monitor of the job has seen, else what the log prints
     is_over: bool = False  # the job has ended, so that no time is left, whatever its log says
-    pause_s: float | None = None  # for how long it has made no progress, if that is unusually long
+    pause_s: float | None = None  # without progress, if that is unusually long
 
     @property
     def remaining_s(self) -> float | None:
@@ -84,9 +84,9 @@ class LogProgress:
     settings: JobSettings = _NO_SETTINGS
     history: History = _NO_HISTORY
     is_over: bool = False  # the job has ended
-    checkpoints: str = ""  # the folder of its checkpoints, if it is known
+    checkpoints: str = ""  # their folder
     own: OwnFiles = _ANY_FILES  # its checkpoints are among these
-    artifacts: Artifacts = _NO_ARTIFACTS  # outputs and checkpoints, as its monitor last saw them
+    artifacts: Artifacts = _NO_ARTIFACTS  # as its monitor last saw them
     _state: ReaderState | None = field(default=None, init=False)
 
     def read(self, *, ended: bool = False) -> ProgressReport:

@@ -51,10 +51,10 @@ class ReportData:
     gpu_uses: tuple[GpuUse, ...] = ()
     node_uses: tuple[NodeUse, ...] = ()  # one for each of the nodes
     events: tuple[Event, ...] = ()  # oldest first, without secrets
-    problems: tuple[Event, ...] = ()  # of a running task: what is wrong now, the worst first
+    problems: tuple[Event, ...] = ()  # the worst first
     user_notes: tuple[Note, ...] = ()
-    tasks: tuple[Task, ...] = ()  # of an array or het job, in order; empty if only one is meant
-    lineage: Lineage | None = None  # of which the job is an attempt
+    tasks: tuple[Task, ...] = ()  # of an array or het job, in order
+    lineage: Lineage | None = None
 
     @property
     def job(self) -> WatchedJob:

@@ -43,8 +43,8 @@ class Listing:
     tasks: tuple[LiveTask, ...] = ()
     as_of_s: float | None = None  # of the oldest data that are not stale
     stale_since_s: float | None = None  # of the oldest stale data
-    unreadable: int = 0  # number of state files that cannot be read
-    message: TerminalLine | None = None  # the newest one for the terminal
+    unreadable: int = 0
+    message: TerminalLine | None = None
 
 
 class _Known(NamedTuple):

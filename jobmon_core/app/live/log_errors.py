@@ -85,7 +85,7 @@ class LogError:
     level: str  # ERROR or WARNING
     message: str
     pattern: str  # the name of the pattern that matches
-    timestamp: str  # as the line shows it; empty if it shows none
+    timestamp: str  # as the line shows it
     full_context: str  # the lines around it
 
 

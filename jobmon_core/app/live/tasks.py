@@ -44,8 +44,8 @@ _NEARLY_ALL = 0.999
 class TaskAgents(NamedTuple):
     """What the agents beside a running task reported."""
 
-    reports: tuple[AgentReport, ...] = ()  # the latest one from each node
-    problem: str = ""  # why there is no agent now, if that is known
+    reports: tuple[AgentReport, ...] = ()  # one from each node
+    problem: str = ""  # why there is none now
     usage: StepUsage | None = None  # what the scheduler itself samples; only if it was asked
 
 
@@ -63,13 +63,13 @@ class LiveTask:
     task: Task | None = None  # None for what is pending
     progress: TaskProgress = _NO_PROGRESS
     estimate: Estimate = _NO_ESTIMATE
-    pause_s: float | None = None  # for how long it has made no progress, if that is unusually long
-    ongoing: tuple[Event, ...] = ()  # what is wrong now, the worst first
-    events: tuple[Event, ...] = ()  # the latest ones, oldest first
+    pause_s: float | None = None  # without progress, if that is unusually long
+    ongoing: tuple[Event, ...] = ()  # the worst first
+    events: tuple[Event, ...] = ()  # oldest first
     artifacts: Artifacts = _NO_ARTIFACTS  # of the task, or of the whole array
     is_stale: bool = False  # its data are older than one polling interval
     agents: TaskAgents = _NO_AGENTS  # of a running task
-    launch: LaunchState | None = None  # how its latest run was launched; None if that was not looked at
+    launch: LaunchState | None = None  # how its latest run was launched
 
     @property
     def problems(self) -> tuple[EventKind, ...]:

@@ -38,7 +38,7 @@ class LiveVerdict:
     """What is wrong with a running task."""
 
     findings: tuple[Event, ...]  # the worst first, or one that says that nothing is known to be wrong
-    unseen: tuple[str, ...] = ()  # what could not be looked at, and why
+    unseen: tuple[str, ...] = ()  # and why
     situation: Situation | None = None  # what was judged
 
 

@@ -53,7 +53,7 @@ class Notified(NamedTuple):
     """What became of a text."""
 
     stored: StoredMessage
-    was_hidden: bool  # whether a part of it looked like a secret
+    was_hidden: bool  # a part of it looked like a secret
 
     @property
     def channels(self) -> tuple[str, ...]:

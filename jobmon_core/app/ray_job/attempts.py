@@ -45,7 +45,7 @@ class FoundJob(NamedTuple):
     entry: RayJob
     session: str  # of the cluster, which a new head changes
     description: Description
-    lineage: str  # the id of which it is an attempt, as it says itself; empty if it does not
+    lineage: str  # the id of which it is an attempt, as it says itself
 
 
 def find_job(api: RayApi, name: str) -> FoundJob | None:

@@ -77,7 +77,7 @@ class CheckpointInfo(TypedDict):
     """The checkpoints of a folder."""
 
     latest_step: int | None
-    latest: str  # its name; empty without one
+    latest: str  # its name
     count: int
     age_s: float | None
     healthy: bool

@@ -58,7 +58,7 @@ class Archive:
     ref: JobRef
     path: Path
     files: int = 0
-    left_out: list[str] = field(default_factory=list)  # what is missing, and why
+    left_out: list[str] = field(default_factory=list)
 
 
 def archive_job(

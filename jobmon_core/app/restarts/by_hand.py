@@ -51,10 +51,10 @@ class RestartPlan:
     lineage: Lineage  # a new one, if the job was part of none
     checkpoint: PickedCheckpoint | None  # None: from the start
     complete_why: str  # why it is complete, or why there is none
-    proof: str  # that the job is dead
+    proof: str  # that it is dead
     folder: str
     words: tuple[str, ...]  # the command, without values that may be secret
-    notes: tuple[str, ...] = ()  # what is not as it was, one sentence each
+    notes: tuple[str, ...] = ()  # what is not as it was
     recorded: RecordedSubmission | None = None  # to be kept for the lineage, which has none
 
     @property

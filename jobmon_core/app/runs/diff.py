@@ -43,12 +43,12 @@ class RunDiff:
     run: ComparedRun
     good_ref: JobRef
     good: ComparedRun
-    is_last_good: bool  # whether the other job is the newest earlier success
+    is_last_good: bool
     differences: tuple[Difference, ...]
     changed_while_running: tuple[str, ...]  # paths
     new_lines: tuple[str, ...]  # of the job's logs, the first of each kind that the other's logs lack
-    more_kinds: int = 0  # further kinds of new lines
-    notes: tuple[str, ...] = ()  # what could not be compared, one sentence each
+    more_kinds: int = 0
+    notes: tuple[str, ...] = ()  # what could not be compared
 
 
 def diff_runs(ctx: Context, argument: str, other: str = LAST_GOOD) -> RunDiff:

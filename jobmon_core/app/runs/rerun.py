@@ -52,8 +52,8 @@ class RerunPlan:
     recorded: RecordedSubmission  # the script is None if its file is as it was
     job_config: str = ""
     no_agent: bool = False
-    may_run_twice: str = ""  # a warning; empty if the job is known to have ended
-    changes: tuple[str, ...] = ()  # what is not as it was, one sentence each
+    may_run_twice: str = ""  # a warning
+    changes: tuple[str, ...] = ()  # what is not as it was
     script_diff: tuple[str, ...] = ()  # from the recorded text to the file
 
     @property

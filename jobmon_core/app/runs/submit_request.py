@@ -17,11 +17,11 @@ class SubmitRequest(NamedTuple):
     arguments: tuple[str, ...]  # of sbatch, or the command of `jobmon run`
     job_config: str = ""  # the path of the job configuration; if empty, one beside the script is used
     script_path: str = ""  # the file that the text of the script came from, if that is not the one submitted
-    group: str = ""  # the group that the job joins
+    group: str = ""  # that it joins
     group_run: str = ""  # the run of a group that the job is: ``GROUP/RUN``
     sentinel: bool = False  # submit a sentinel, too
-    no_agent: bool = False  # nothing is to run beside the job
-    chain: ChainStage | None = None  # its place in a chain
+    no_agent: bool = False
+    chain: ChainStage | None = None
     dependency: tuple[str, ...] = ()  # options that make the job wait; not recorded, as a rerun has none
     # changes what the job configuration says as the user's options about restarts do
     restart: Callable[[JobSettings], JobSettings] | None = None

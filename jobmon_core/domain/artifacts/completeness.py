@@ -49,7 +49,7 @@ class Completeness:
     folder: str
     count: int = 0  # of files
     size_bytes: int = 0
-    source: str = ""  # the folder it was compared with
+    source: str = ""
     source_count: int | None = None
     depth: Depth = Depth.SIZE
     missing: tuple[str, ...] = ()
@@ -60,10 +60,10 @@ class Completeness:
     odd: tuple[FileCheck, ...] = ()  # whole files with odd values, e.g. many that are NaN
     not_checked: int = 0  # files whose content was not checked: e.g. in a format that jobmon cannot check
     records: int | None = None
-    records_unknown: int = 0  # files whose records cannot be counted
+    records_unknown: int = 0
     expected_records: int | None = None
-    is_partial: bool = False  # there are more files than were looked at
-    problem: str = ""  # why a folder could not be listed
+    is_partial: bool = False
+    problem: str = ""
 
     @property
     def is_unreadable(self) -> bool:

@@ -17,7 +17,7 @@ _OVERDUE_INTERVALS = 2  # after so many times the usual interval, a checkpoint i
 class ListedFile:
     """A file, or a folder that is one checkpoint."""
 
-    name: str = ""  # its path within the folder
+    name: str = ""  # within the folder
     size_bytes: int = 0
     modified_s: float = 0.0  # of a folder: when anything in it was last written
     owner: int | None = None  # uid
@@ -29,9 +29,9 @@ class Listing:
 
     folder: str
     files: tuple[ListedFile, ...] = ()
-    is_partial: bool = False  # there are more than jobmon looks at
+    is_partial: bool = False
     changed_s: float = 0.0  # when a file was last added to the folder, or removed
-    problem: str = ""  # why there is no listing, e.g. "no such folder yet"
+    problem: str = ""  # e.g. "no such folder yet"
     # if ``files`` are only the latest ones: the number and the size of all
     count: int | None = None
     size_bytes: int | None = None
@@ -61,7 +61,7 @@ class Growth:
 class OutputFile:
     """One output of a job."""
 
-    name: str = ""  # its path within the folder
+    name: str = ""  # within the folder
     growth: Growth = Growth()
 
 
@@ -73,9 +73,9 @@ class Outputs:
     count: int = 0
     total: Growth = Growth()
     files: tuple[OutputFile, ...] = ()  # a bounded number of them, the latest modification first
-    is_partial: bool = False  # there are more than were counted
-    problem: str = ""  # why the folder could not be listed, e.g. "no such folder yet"
-    is_found: bool = False  # the log or the script named the folder, not the user
+    is_partial: bool = False
+    problem: str = ""  # e.g. "no such folder yet"
+    is_found: bool = False  # by the log or the script, not by the user
     # when they last grew as fast as the user demands; None: any change counts
     fast_enough: Growth | None = None
 
@@ -97,7 +97,7 @@ class Checkpoints:
     reported_s: float = 0.0
     is_partial: bool = False
     problem: str = ""
-    is_found: bool = False  # the log or the script named the folder, not the user
+    is_found: bool = False  # by the log or the script, not by the user
 
     @property
     def next_s(self) -> float | None:
@@ -203,7 +203,7 @@ class FileCheck:
     """The verdict on one file. None means "not known"."""
 
     path: str
-    format: str  # e.g. "json", "torch"; empty if it is not known
+    format: str  # e.g. "json", "torch"
     verdict: FileVerdict
     why: str = ""  # completes a sentence that starts with the path, e.g. "ends inside its array"
     records: int | None = None  # rows, lines or elements of the outermost array, counted exactly

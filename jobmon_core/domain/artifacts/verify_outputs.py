@@ -49,23 +49,23 @@ class Found:
     files: tuple[ListedFile, ...] = ()  # written by this run; the names are within the folder
     stale: tuple[ListedFile, ...] = ()  # from before the run
     checks: tuple[FileCheck, ...] = ()  # of some of the files
-    is_partial: bool = False  # there are more files than were listed
+    is_partial: bool = False
     wrote_nothing: bool = False  # the run wrote no file anywhere in the named folder
-    missing_results: tuple[str, ...] = ()  # named results that are not there
-    stale_results: tuple[str, ...] = ()  # named results from before the run
-    checkpoint: Checkpoint | None = None  # the newest one of this run
-    expected: int | None = None  # how many outputs
+    missing_results: tuple[str, ...] = ()
+    stale_results: tuple[str, ...] = ()
+    checkpoint: Checkpoint | None = None  # of this run
+    expected: int | None = None  # outputs
     workers: int | None = None
-    is_named: bool = True  # the user named the folder or the results; else the log or the script did
+    is_named: bool = True  # else the log or the script named the folder
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """What the outputs show."""
 
-    summary: str = ""  # e.g. ``8 of 8 shards, 1.2 GiB``; empty if there is nothing to say
-    is_verified: bool = False  # all that was expected is there and whole
-    cause: str = ""  # the cause of a doubtful success; empty if nothing speaks against the success
+    summary: str = ""  # e.g. ``8 of 8 shards, 1.2 GiB``
+    is_verified: bool = False
+    cause: str = ""  # the cause of a doubtful success
     what_failed: str = ""  # completes "completed, but ...", e.g. ``3 of 8 shards are missing``
     explanation: str = ""
 
@@ -235,7 +235,7 @@ class ShardSet:
 
     pattern: str  # their name with ``*`` in place of the number
     numbers: frozenset[int]  # those that are there
-    total: int  # how many there should be
+    total: int
 
     @property
     def missing(self) -> int:

@@ -23,13 +23,13 @@ class SeenJob:
     id: str  # its state id
     ref: str  # its job id, e.g. ``12_3``
     name: str = ""
-    group: str = ""  # e.g. "running", "failed": each job counts in one
+    group: str = ""  # each job counts in one
     state: str = ""  # Slurm's; of an array, how many tasks are in each state
-    outcome: str = ""  # empty until it is known
-    reason: str = ""  # why it is pending, or how it ended, if there is more to say than its state
-    current: float | None = None  # finished units of a job with one task
+    outcome: str = ""
+    reason: str = ""  # beside its state
+    current: float | None = None  # of a job with one task
     unit: str = ""
-    progress: str = ""  # how far it is, e.g. "67.3% (67,300/100,000 steps), 1h 13m left"
+    progress: str = ""  # e.g. "67.3% (67,300/100,000 steps), 1h 13m left"
     outputs: int | None = None  # number of files
     expected_outputs: int | None = None
     checkpoints: int | None = None
@@ -38,11 +38,11 @@ class SeenJob:
     results: tuple[Quote, ...] = ()
     problems: tuple[Finding, ...] = ()
     is_over: bool = False  # it ended, or is no longer watched
-    is_unwatched: bool = False  # the user stopped the monitoring
+    is_unwatched: bool = False
     # since the last patrol that saw it
     changes: tuple[str, ...] = ()
     new_results: tuple[Quote, ...] = ()  # those that say something else than before
-    is_new: bool = False  # no patrol has seen it before
+    is_new: bool = False
 
     @property
     def label(self) -> str:
@@ -96,10 +96,10 @@ class Patrol:
     """One patrol over jobs."""
 
     at_s: float
-    since_s: float | None = None  # the last patrol over any of these jobs; None if there was none
+    since_s: float | None = None  # the last patrol over any of these jobs
     jobs: tuple[SeenJob, ...] = ()  # the worst first, then those with news, then by id
     problems: tuple[Finding, ...] = ()  # what is wrong and concerns no single job
-    is_done: bool = False  # nothing is watched any more
+    is_done: bool = False
     failed_before: int = 0  # other failed jobs that `jobmon status` lists
 
     @property

@@ -20,7 +20,7 @@ class Candidate(NamedTuple):
     files: tuple[ListedFile, ...]
     is_folder: bool
     step: int | None = None
-    is_temporary: bool = False  # by its name, it is not finished
+    is_temporary: bool = False
 
     @property
     def parent(self) -> str:
@@ -75,10 +75,10 @@ class Checkpoint:
     framework: str
     step: int | None = None
     is_complete: bool | None = None  # None: nothing shows it
-    why: str = ""  # it is not complete, or nothing shows it
+    why: str = ""
     size_bytes: int = 0
     saved_s: float = 0.0
-    resume: str = ""  # how a program resumes from it
+    resume: str = ""
     files: tuple[str, ...] = ()  # the paths of its files; none if it is a folder of its own
 
 
@@ -89,8 +89,8 @@ class FoundCheckpoints:
     folder: str  # empty if it is not known where a run saves them
     checkpoints: tuple[Checkpoint, ...] = ()
     interval_s: float | None = None  # the median time between two that are complete, or may be
-    is_partial: bool = False  # there is more in the folder than was looked at
-    problem: str = ""  # why the list is empty, e.g. "no such folder yet"
+    is_partial: bool = False
+    problem: str = ""  # e.g. "no such folder yet"
     machine: str = ""  # the folder is on this machine; empty: on this one, or one that shares it
     others: int = 0  # checkpoints in the folder that the run is not known to have saved, if it has none
 

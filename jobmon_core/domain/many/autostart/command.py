@@ -60,8 +60,8 @@ class MethodStatus:
     method: AutostartMethod
     unavailable_because: str = ""  # empty if it can be used
     installed: bool = False
-    warning: str = ""  # a limit of the method on this machine
-    never_runs_because: str = ""  # it can be installed, but would not run at present; empty if it would
+    warning: str = ""
+    never_runs_because: str = ""  # it can be installed, but would not run at present
 
     @property
     def is_usable(self) -> bool:
@@ -82,7 +82,7 @@ class RegularCommand:
     arguments: tuple[str, ...]
     cron: str  # when, as crontab(5) writes it
     calendar: str  # the same, as systemd.time(7) writes it
-    purpose: str  # for the description of a unit
+    purpose: str
     starts_monitors: bool = False  # run it at boot too, and let what it started go on when it ends
     slurm_arguments: tuple[str, ...] = ()  # further ones where Slurm runs it as a job
     marker_suffix: str = ""  # distinguishes the entries for this command from those for `jobmon recover`

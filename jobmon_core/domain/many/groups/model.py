@@ -41,7 +41,7 @@ class PlannedRun:
 class Member:
     """A run of the group. Its job is watched like any other; its state file says how the job is."""
 
-    state_id: str = ""  # the name of the job's state file; empty until it is submitted
+    state_id: str = ""  # the name of the job's state file
     planned: PlannedRun | None = None  # None if the job was submitted by other means
     submitting_since_s: float | None = None  # set before sbatch is called, cleared when the job id is saved
     logged_state: str = ""  # the state in the latest STATE_CHANGE of the group's log
@@ -73,7 +73,7 @@ class GroupSettings:
     then_folder: str = ""  # its working directory
     # once this many members failed in the same way soon after their start, the user is notified; 0: never
     stop_after: int = 3
-    hold_when_broken: bool = False  # whether the pending members are then held without asking
+    hold_when_broken: bool = False  # without asking
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +100,12 @@ class Group:
     polls: int = 0
     polled_s: float | None = None
     log: GroupLog = GroupLog()
-    broken: str = ""  # why the sweep looks broken, as reported; empty if it does not
-    hold: bool = False  # whether the pending members are to be held, and are not yet
-    unsent: tuple[Message, ...] = ()  # messages that are still to be given to the store of messages
-    complete_s: float | None = None  # when the group became complete; None until then
+    broken: str = ""  # why, as reported
+    hold: bool = False  # the pending members are still to be held
+    unsent: tuple[Message, ...] = ()  # not given to the store of messages yet
+    complete_s: float | None = None
     then_since_s: float | None = None  # saved before `then` is started, so that it starts at most once
-    then_result: str = ""  # how it ended, e.g. ``exit code 0``; empty until then
+    then_result: str = ""  # e.g. ``exit code 0``
 
     @property
     def unsubmitted(self) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ class Difference:
 
     aspect: Aspect
     brief: str  # e.g. ``train.sbatch (3 lines)``
-    lines: tuple[str, ...] = ()  # e.g. a unified diff; empty if ``brief`` says all
+    lines: tuple[str, ...] = ()  # e.g. a unified diff
 
 
 def compare(old: ComparedRun, new: ComparedRun, commits: int | None = None) -> tuple[Difference, ...]:

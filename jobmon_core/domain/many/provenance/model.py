@@ -26,9 +26,9 @@ class Script:
     """The text that the job runs, as it was when the job was submitted."""
 
     kind: ScriptKind = ScriptKind.FILE
-    path: str = ""  # absolute; empty if it came from no file
+    path: str = ""  # absolute
     text: str | None = None  # None if it could not be read, is too long, or would show a secret
-    digest: str = ""  # of the whole text; empty if it could not be read
+    digest: str = ""  # of the whole text
     size_bytes: int | None = None
     why_no_text: str = ""  # completes the sentence "the script ..."
 
@@ -45,10 +45,10 @@ class GitState:
     """The git repository that the folder of the submission is in."""
 
     root: str = ""
-    commit: str = ""  # of HEAD; empty in a repository without commits
+    commit: str = ""  # of HEAD
     branch: str = ""  # empty if HEAD is detached
-    changed: tuple[str, ...] | None = None  # tracked files that differ from HEAD; None if not known
-    changed_digest: str = ""  # of their names and contents; empty if nothing is changed, or if not known
+    changed: tuple[str, ...] | None = None  # tracked files that differ from HEAD; None: not known
+    changed_digest: str = ""  # of their names and contents
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,18 @@ class RunRecord:
 
     recorded_s: float = 0.0  # Unix seconds
     arguments: tuple[str, ...] = ()  # as given to sbatch, options included, or the command; without secrets
-    arguments_hidden: bool = False  # whether a secret in them was replaced
-    folder: str = ""  # the working directory of the submission
-    job_config: str = ""  # the path given by ``--job-config``
-    sentinel: bool = False  # whether ``--sentinel`` was given
+    arguments_hidden: bool = False  # a secret was replaced
+    folder: str = ""  # of the submission
+    job_config: str = ""
+    sentinel: bool = False
     script: Script | None = None
     git: GitState | None = None  # None outside a repository, or if git could not be asked
-    modules: tuple[str, ...] | None = None  # loaded environment modules; None without a module system
+    modules: tuple[str, ...] | None = None  # the loaded ones; None without a module system
     python: PythonEnvironment | None = None
     files: dict[str, str] = field(default_factory=dict)  # absolute paths that the script names -> digest
     environment: dict[str, str] = field(default_factory=dict)  # names of variables -> digest of the value
     scheduler_version: str = ""  # e.g. ``slurm 23.11.4``
-    problems: tuple[str, ...] = ()  # what could not be recorded, and why
+    problems: tuple[str, ...] = ()
 
 
 def digest(content: bytes) -> str:
