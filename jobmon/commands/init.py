@@ -17,6 +17,7 @@ from jobmon.views.text_width import fill
 from jobmon_core.app import setup
 from jobmon_core.app.autostart import Autostart
 from jobmon_core.app.recover import RecoverJobs
+from jobmon_core.domain.channels import DeliveryOutcome
 from jobmon_core.domain.errors import CommandBusy
 from jobmon_core.domain.humanize import count
 from jobmon_core.lifecycle.start import MonitorStarter
@@ -158,18 +159,19 @@ def _ask_url(question: str, default: str = "", *, checks: bool) -> str:
 def _passes_check(url: str) -> bool:
     """Ask Discord whether it knows the webhook, and print the answer."""
     _detail("asking Discord ...")
-    result = setup.check_webhook(url)
-    if result.is_refused:
-        _detail(result.why)
-    elif result.why:
-        _detail(f"not checked: {result.why}")
+    receipt, name = setup.check_webhook(url)
+    is_refused = receipt.outcome is DeliveryOutcome.CHANNEL_DEAD
+    if is_refused:
+        _detail(receipt.why)
+    elif receipt.why:
+        _detail(f"not checked: {receipt.why}")
         _detail("It is kept; `jobmon test-discord` shows later whether messages reach Discord.")
     else:
         named = ""
-        if result.name:
-            named = f' as "{result.name}"'
+        if name:
+            named = f' as "{name}"'
         _detail(f"works: Discord knows it{named}")
-    return not result.is_refused
+    return not is_refused
 
 
 def _save(ctx: Context, success: str, error: str) -> None:

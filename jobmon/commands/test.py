@@ -55,13 +55,13 @@ def _send(channel: ChannelUnderTest, console: Console) -> bool:
     worked, answers = True, 0
     for level, result in channel.results:
         answers += 1
-        answer = "delivered" if result.worked else f"FAILED: {result.receipt.why}"
+        answer = "delivered" if result.is_delivered else f"FAILED: {result.why}"
         label = f"  {level.upper():<{_WIDTH}}  "
         indent = " " * len(label)
         print(*console.prose(answer, label, indent), sep="\n", flush=True)
-        if not result.worked and result.advice:
+        if not result.is_delivered and result.advice:
             print(*console.prose(result.advice, indent), sep="\n", flush=True)
-        worked &= result.worked
+        worked &= result.is_delivered
     if answers < len(Level):
         print(f"  {'':<{_WIDTH}}  The examples of the other levels were not sent.", flush=True)
     return worked

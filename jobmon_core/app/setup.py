@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.context import configurable_backends
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import Receipt, Route
 from jobmon_core.domain.config import parse_config
 from jobmon_core.domain.config_section import SecretSources
 from jobmon_core.domain.delivery.outbox import OutboxEntry
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.context import Context
-    from jobmon_core.notify.discord.channel import WebhookCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def webhook_fault(url: str) -> str:
     return ""
 
 
-def check_webhook(url: str) -> WebhookCheck:
+def check_webhook(url: str) -> tuple[Receipt, str]:
     """Ask Discord whether it knows a webhook, whose URL must be valid; nothing is posted."""
     return ask_about_webhook(Webhook.parse(url))
 
@@ -119,10 +118,9 @@ def try_channels(ctx: Context, kind: str = "", *, largest: bool = False) -> Iter
         message = test_message(configured.name, route, int(ctx.clock.now()))
         channel = configured.channel
         result = channel.deliver(OutboxEntry(message))
-        if result.worked:
-            ctx.dead_channels.clear(channel.fingerprint)
-        why = result.receipt.why
-        yield ChannelTestResult(configured.name, channel.name, result.worked, why, result.advice)
+        if result.is_delivered:
+            ctx.channel_files.unmark_dead(channel.fingerprint)
+        yield ChannelTestResult(configured.name, channel.name, result.is_delivered, result.why, result.advice)
 
 
 def open_inbox(port: int) -> Inbox:

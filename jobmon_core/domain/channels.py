@@ -61,12 +61,13 @@ class DeliveryOutcome(StrEnum):
 
 
 class Receipt(NamedTuple):
-    """The result of one attempt, its reason, and the wait that the channel asks for."""
+    """The result of one attempt to deliver a message."""
 
     outcome: DeliveryOutcome
     why: str = ""  # empty after a success
     retry_after_s: float | None = None  # None if the channel asks for none
     for_all: bool = False  # the cause affects every message to this channel, not just this one
+    advice: str = ""  # what the user who sends a test can do about a failure
 
     @property
     def is_delivered(self) -> bool:
@@ -74,16 +75,4 @@ class Receipt(NamedTuple):
         return self.outcome is DeliveryOutcome.DELIVERED
 
 
-class AttemptResult(NamedTuple):
-    """The result of one attempt to deliver a message, and what the user who sends a test can do about it."""
-
-    receipt: Receipt
-    advice: str = ""  # empty after a success
-
-    @property
-    def worked(self) -> bool:
-        """Whether the channel accepted the message."""
-        return self.receipt.is_delivered
-
-
-ACCEPTED = AttemptResult(Receipt(DeliveryOutcome.DELIVERED))
+ACCEPTED = Receipt(DeliveryOutcome.DELIVERED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
@@ -12,18 +12,11 @@ _MAX_BYTES = 2**20
 _MAX_ATTEMPTS = 3  # with the file; later ones leave it out, since a proxy may let no file through
 
 
-class AttachedFile(NamedTuple):
-    """One file to attach."""
+def attached_file(entry: OutboxEntry) -> tuple[str, bytes] | None:
+    """Return the name and the content of the file that a message attaches at this attempt.
 
-    name: str
-    content: bytes
-
-
-def attached_file(entry: OutboxEntry) -> AttachedFile | None:
-    """Return the file that a message attaches at this attempt; None if it attaches none.
-
-    It attaches none if the file cannot be read, is empty or exceeds 1 MiB; nor in the plain form, after an
-    attempt that may have arrived, and from the fourth attempt on.
+    None if it cannot be read, is empty or exceeds 1 MiB; also in the plain form, after an attempt that may
+    have arrived, and from the fourth attempt on.
     """
     path = entry.message.attachment
     if not path or entry.plain or entry.maybe_delivered or entry.attempts > _MAX_ATTEMPTS:
@@ -34,5 +27,5 @@ def attached_file(entry: OutboxEntry) -> AttachedFile | None:
     except (OSError, ValueError):
         return None
     if 0 < len(content) <= _MAX_BYTES:
-        return AttachedFile(Path(path).name, content)
+        return Path(path).name, content
     return None

@@ -50,7 +50,7 @@ def cut_middle(text: str, limit: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return ``text`` cleaned and on one line, neither shortened nor escaped."""
+    """Return ``text`` cleaned and on one line."""
     return " ".join(clean(text).split())
 
 
@@ -59,5 +59,5 @@ def _last_state(line: str) -> str:
 
 
 def is_visible(text: str) -> bool:
-    """Return whether a text has a character that can be seen."""
+    """Whether a text has a character that can be seen."""
     return any(char.isprintable() and not char.isspace() for char in text)

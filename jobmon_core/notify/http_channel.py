@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core import __version__
-from jobmon_core.domain.channels import ACCEPTED, AttemptResult, DeliveryOutcome, Receipt
+from jobmon_core.domain.channels import ACCEPTED, DeliveryOutcome, Receipt
 from jobmon_core.notify.clean_text import cut_middle, one_line
 from jobmon_core.notify.secret import without_secrets
 
@@ -41,8 +41,8 @@ class HttpChannel(NamedTuple):
     timeout_s: float = 10.0
     page: str = ""  # where a person can read the messages, if there is such a page: may be a secret
 
-    def deliver(self, entry: OutboxEntry) -> AttemptResult:
-        """Make one attempt to send a message."""
+    def deliver(self, entry: OutboxEntry) -> Receipt:
+        """Do as `Channel.deliver`."""
         from jobmon_core.system.http import HttpRequest, send  # not needed to read the configuration
 
         planned = self.request(entry)
@@ -106,15 +106,15 @@ _BY_STATUS: Mapping[int, tuple[DeliveryOutcome, str]] = {
 }
 
 
-def interpret(result: SendResult, service: Service, secrets: tuple[str, ...]) -> AttemptResult:
+def interpret(result: SendResult, service: Service, secrets: tuple[str, ...]) -> Receipt:
     """Return the outcome of an attempt by the result of its request; its texts contain no secret."""
     from jobmon_core.system.http import MaybeSent, NotSent
 
     if isinstance(result, NotSent):
-        return AttemptResult(Receipt(LATER, result.why, for_all=True), _NETWORK)
+        return Receipt(LATER, result.why, for_all=True, advice=_NETWORK)
     if isinstance(result, MaybeSent):
         advice = f"Check whether the test message arrived. {_NETWORK}"
-        return AttemptResult(Receipt(DeliveryOutcome.MAYBE_DELIVERED, result.why), advice)
+        return Receipt(DeliveryOutcome.MAYBE_DELIVERED, result.why, advice=advice)
     if result.is_success:
         return ACCEPTED
     error = service.read_error(result)
@@ -124,10 +124,10 @@ def interpret(result: SendResult, service: Service, secrets: tuple[str, ...]) ->
     detail = f"{result.status}, {cut_middle(text, _MAX_QUOTE)}" if text else str(result.status)
     why = cut_middle(f"{service.name}: {meaning} ({detail})", _MAX_WHY)
     if outcome is not LATER:
-        return AttemptResult(Receipt(outcome, why), REPORT if outcome is REFUSED else service.fix)
+        return Receipt(outcome, why, advice=REPORT if outcome is REFUSED else service.fix)
     waits_s = [wait for wait in (error.wait_s, retry_after_s(result)) if wait is not None]
     is_limit = result.status == 429  # noqa: PLR2004 - the HTTP status
-    return AttemptResult(Receipt(LATER, why, max(waits_s, default=None), for_all=is_limit), _WAIT)
+    return Receipt(LATER, why, max(waits_s, default=None), for_all=is_limit, advice=_WAIT)
 
 
 def _of_status(status: int) -> tuple[DeliveryOutcome, str]:
@@ -158,10 +158,7 @@ def retry_after_s(response: HttpResponse) -> float | None:
 
 
 def seconds(wait: object, unit_s: float = 1.0) -> float | None:
-    """Return a wait from a header or from JSON in seconds, at most a day; None if missing or invalid.
-
-    ``unit_s`` is its unit in seconds.
-    """
+    """Return a wait, given in units of ``unit_s``, in seconds, at most a day; None without a valid one."""
     if isinstance(wait, bool) or not isinstance(wait, int | float | str):
         return None
     try:

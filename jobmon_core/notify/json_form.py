@@ -1,10 +1,9 @@
 """A message as a JSON object for programs, and files of JSON objects, one a line.
 
 The webhook channel and the log file use the form; its keys stay as they are, and later versions may add some.
-Several processes append to a file. A lock file beside it keeps the lines apart; when `append` returns, its
-line is on the disk. A line that a crash or a full disk cut short is closed before the next one. Between hosts
-the lock holds if the file system supports locks across hosts; otherwise, lines that different hosts write at
-the same moment can mix.
+Several processes append to a file. A lock beside it keeps the lines apart, between hosts only if the file
+system's locks hold there; when `append` returns, its line is on the disk. A line that a crash or a full disk
+cut short is closed before the next one.
 """
 
 from __future__ import annotations
@@ -71,11 +70,7 @@ def _text(text: str) -> str:
 
 
 def append(path: Path, record: dict[str, Any], *, is_repeat: bool = False) -> None:
-    """Append a record; a repeat only if none of the last lines has its ``id`` and ``created_at``.
-
-    Raises:
-        StorageFailed: the file cannot be locked or written.
-    """
+    """Append a record; a repeat only if none of the last lines has its ``id`` and ``created_at``."""
     line = json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
     with lock(path.with_name(f".{path.name}.lock")):
         try:
@@ -90,11 +85,7 @@ def append(path: Path, record: dict[str, Any], *, is_repeat: bool = False) -> No
 
 
 def keep_last(path: Path, lines: int, max_bytes: int) -> None:
-    """Shorten a file to its last lines if it has more than ``max_bytes``.
-
-    Raises:
-        StorageFailed: the file cannot be locked, read or written.
-    """
+    """Shorten a file to its last lines if it has more than ``max_bytes``."""
     with lock(path.with_name(f".{path.name}.lock")):
         try:
             if path.stat().st_size <= max_bytes:
@@ -106,7 +97,7 @@ def keep_last(path: Path, lines: int, max_bytes: int) -> None:
 
 
 def records(content: bytes) -> list[dict[str, Any]]:
-    """Return the objects in the content of such a file, oldest first; other lines are left out."""
+    """Return the objects in the content of such a file, oldest first."""
     found = []
     for line in content.splitlines():
         try:

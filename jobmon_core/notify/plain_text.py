@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -63,21 +64,13 @@ class Part(NamedTuple):
     kind: Kind = Kind.TEXT
 
 
-class PlainField(NamedTuple):
-    """One named value on one line; a time is in the time zone of this machine, which the text names."""
-
-    name: str
-    value: str
-    at_s: int | None = None  # Unix seconds, if the value is a time
-
-
 class PlainText(NamedTuple):
     """A message whose texts are cleaned, on which each channel builds its form."""
 
     tone: Tone
     title: str
     parts: tuple[Part, ...]  # the most important first
-    fields: tuple[PlainField, ...]
+    fields: tuple[Field, ...]  # each on one line; a time is in the time zone of this machine
 
     @classmethod
     def of(cls, entry: OutboxEntry, details: Details = Details.FULL) -> PlainText:
@@ -99,12 +92,12 @@ class PlainText(NamedTuple):
         return fit(self.title, limit, measure)
 
     def lead(self, limit: int, measure: Measure = len) -> str:
-        """Return the title after the symbol of its tone, in at most ``limit`` units of ``measure``."""
+        """Return the title as `fitted_title` does, after the symbol of its tone."""
         symbol = SYMBOLS[self.tone]
         return f"{symbol} {self.fitted_title(limit - measure(symbol) - 1, measure)}"
 
     def body(self, limit: int, measure: Measure = len) -> str:
-        """Return all but the title, in at most ``limit`` units of ``measure``; what does not fit is cut."""
+        """Return all but the title, likewise; what does not fit is cut."""
         shown: list[str] = []
         room = limit
         for part in self.parts:
@@ -128,7 +121,7 @@ class PlainText(NamedTuple):
 
     @property
     def log_lines(self) -> str:
-        """The log lines that prove the cause; empty if there are none."""
+        """The log lines that prove the cause."""
         return next((part.text for part in self.parts if part.kind is Kind.LOG_LINES), "")
 
 
@@ -149,7 +142,7 @@ def _short_parts(entry: OutboxEntry) -> tuple[Part, ...]:
     return ()
 
 
-def _full_parts(entry: OutboxEntry, fields: tuple[PlainField, ...]) -> tuple[Part, ...]:
+def _full_parts(entry: OutboxEntry, fields: tuple[Field, ...]) -> tuple[Part, ...]:
     message = entry.message
     return (
         Part(clean(message.summary).strip()),
@@ -166,11 +159,11 @@ def _full_parts(entry: OutboxEntry, fields: tuple[PlainField, ...]) -> tuple[Par
     )
 
 
-def _field(field: Field) -> PlainField:
+def _field(field: Field) -> Field:
     name = one_line(field.name) or "-"
     if field.at_s is not None and not field.value:
-        return PlainField(name, local_time(field.at_s), field.at_s)
-    return PlainField(name, one_line(field.value) or "-")
+        return replace(field, name=name, value=local_time(field.at_s))
+    return replace(field, name=name, value=one_line(field.value) or "-", at_s=None)
 
 
 def utf8_size(text: str) -> int:

@@ -23,11 +23,7 @@ class SecretUrl(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> SecretUrl:
-        """Read a URL.
-
-        Raises:
-            ValueError: not a URL, or plain http to another machine; the message does not quote it.
-        """
+        """Read a URL; ValueError, which does not quote it, also for plain http to another machine."""
         parts = split_address(text.strip(), "not a URL")
         if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
             raise ValueError(
@@ -88,7 +84,7 @@ def fingerprint(name: str, *secrets: str) -> str:
 
 
 def password_fingerprint(name: str, password: str) -> str:
-    """Return a fingerprint as `fingerprint` does, with too few bits of the password to check guesses."""
+    """Do as `fingerprint`, with too few bits of the password to check guesses."""
     if password:
         return f"{name} ({zlib.crc32(password.encode()) & 0xFFF:03x})"
     return name

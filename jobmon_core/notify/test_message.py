@@ -15,7 +15,7 @@ _OOM = "Tried to allocate 4.00 GiB. GPU 0 has a total capacity of 39.39 GiB of w
 
 
 def sample_message(channel: str, route: Route, now_s: int) -> Message:
-    """Return an example for the channel of this name, created at ``now_s`` (Unix seconds)."""
+    """Return an example for the channel of this name."""
     test = f"Test of channel {channel}: train (12345)"
     summary = (
         "This is a test of jobmon, no such job exists. Messages to this channel will look like this one."
@@ -47,8 +47,7 @@ def sample_message(channel: str, route: Route, now_s: int) -> Message:
 def level_sample(channel: str, level: Level, now_s: int) -> Message:
     """Return a short example of a level for the channel of this name.
 
-    At a service with incidents, e.g. PagerDuty, the example of `Level.INFO` resolves what the more urgent
-    ones opened.
+    At a service with incidents, e.g. PagerDuty, that of `Level.INFO` resolves what more urgent ones opened.
     """
     tone, kind, what = _LEVEL_SAMPLES[level]
     return Message(
@@ -71,7 +70,7 @@ _LEVEL_SAMPLES = {
 
 
 def worst_case_message(channel: str, route: Route, now_s: int) -> Message:
-    """Return a message for the channel of this name whose texts are too long and contain markup."""
+    """Return a message whose texts are too long and contain markup."""
     value = _MARKUP + _LONG * 40
     fields = tuple(Field(f"Field {number} {_MARKUP} {_LONG * 5}", value) for number in range(2, _FIELDS + 1))
     return Message(

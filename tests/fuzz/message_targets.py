@@ -99,7 +99,7 @@ def discord_answer(data: bytes) -> None:
     headers = {"retry-after": draw.pick(("1.5", "nan", "-1", "1e999", "99999999999", "x", "")), "via": ""}
     reply = HttpResponse(100 + draw.below(500), headers if draw.below(2) else {}, data[16:])
     advice = interpret_response(reply)
-    receipt = advice.receipt
+    receipt = advice
     assert receipt.retry_after_s is None or 0 <= receipt.retry_after_s <= _DAY_S
     assert len(receipt.why) <= 500
     assert "\n" not in receipt.why

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobmon_core.domain.channels import ACCEPTED, AttemptResult, DeliveryOutcome, Receipt
+from jobmon_core.domain.channels import ACCEPTED, DeliveryOutcome, Receipt
 from jobmon_core.domain.config_section import Section
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.delivery.routing import ChannelType
@@ -28,12 +28,12 @@ class Mailbox:
         """The folder: it is no secret."""
         return f"mailbox {self.folder}"
 
-    def deliver(self, entry: OutboxEntry) -> AttemptResult:
+    def deliver(self, entry: OutboxEntry) -> Receipt:
         """Write what identifies the message."""
         folder = Path(self.folder)
         if not folder.is_dir():
             why = "the folder is missing"
-            return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, why), "create the folder")
+            return Receipt(DeliveryOutcome.TRY_AGAIN, why, advice="create the folder")
         text = {"id": entry.message.id, "title": entry.message.title, "repeat": entry.maybe_delivered}
         (folder / f"{len(list(folder.iterdir())):03}.json").write_text(json.dumps(text), "utf-8")
         return ACCEPTED

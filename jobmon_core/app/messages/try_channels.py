@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.channels import AttemptResult
+    from jobmon_core.domain.channels import Receipt
     from jobmon_core.domain.delivery.routing import ConfiguredChannel
 
 CHANNEL = "phone"
@@ -72,7 +72,7 @@ class ChannelUnderTest:
 
     name: str
     destination: str  # without secrets
-    results: Iterator[tuple[Level, AttemptResult]]
+    results: Iterator[tuple[Level, Receipt]]
 
 
 def channels_under_test(ctx: Context, names: Sequence[str]) -> list[ChannelUnderTest]:
@@ -88,13 +88,13 @@ def channels_under_test(ctx: Context, names: Sequence[str]) -> list[ChannelUnder
     ]
 
 
-def _results(ctx: Context, configured: ConfiguredChannel) -> Iterator[tuple[Level, AttemptResult]]:
+def _results(ctx: Context, configured: ConfiguredChannel) -> Iterator[tuple[Level, Receipt]]:
     """Send the examples, the most urgent one first; stop at a failure that would affect all others, too."""
     for level in Level:
         message = level_sample(configured.name, level, int(ctx.clock.now()))
         result = configured.channel.deliver(OutboxEntry(message, channel=configured.name))
-        if result.worked:
-            ctx.dead_channels.clear(configured.channel.fingerprint)  # it is no longer considered dead
+        if result.is_delivered:
+            ctx.channel_files.unmark_dead(configured.channel.fingerprint)  # it is no longer considered dead
         yield level, result
-        if result.receipt.outcome is DeliveryOutcome.CHANNEL_DEAD or result.receipt.for_all:
+        if result.outcome is DeliveryOutcome.CHANNEL_DEAD or result.for_all:
             return

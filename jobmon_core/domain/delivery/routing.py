@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from jobmon_core.domain.channels import AttemptResult, Level, Route, Tone
+from jobmon_core.domain.channels import Level, Receipt, Route, Tone
 from jobmon_core.domain.config_section import Section
 from jobmon_core.domain.slurm.states import Outcome
 
@@ -28,7 +28,7 @@ class Channel(Protocol):
     def fingerprint(self) -> str:
         """A text that identifies the destination without revealing a secret; safe for state files."""
 
-    def deliver(self, entry: OutboxEntry) -> AttemptResult:
+    def deliver(self, entry: OutboxEntry) -> Receipt:
         """Make one attempt to send a message; the caller must have recorded the attempt."""
 
 

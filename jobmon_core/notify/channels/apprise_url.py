@@ -17,7 +17,7 @@ import logging
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.channels import ACCEPTED, AttemptResult, Receipt, Tone
+from jobmon_core.domain.channels import ACCEPTED, Receipt, Tone
 from jobmon_core.notify.http_channel import DEAD, LATER, REFUSED, TEST_AGAIN, Service, interpret
 from jobmon_core.notify.plain_text import PlainText
 from jobmon_core.notify.secret import fingerprint, long_enough
@@ -59,20 +59,20 @@ class AppriseUrl(NamedTuple):
     def __repr__(self) -> str:
         return f"AppriseUrl({self.scheme}://...)"
 
-    def deliver(self, entry: OutboxEntry) -> AttemptResult:
-        """Make one attempt to send a message."""
+    def deliver(self, entry: OutboxEntry) -> Receipt:
+        """Do as `Channel.deliver`."""
         from jobmon_core.system.http import recorded_results
 
         try:
             import apprise
         except ImportError:
             advice = f"Run `pip install 'jobmon[alerts]'` in jobmon's environment. {TEST_AGAIN}"
-            return AttemptResult(Receipt(DEAD, "Apprise is not installed"), advice)
+            return Receipt(DEAD, "Apprise is not installed", advice=advice)
         logging.getLogger("apprise").disabled = True  # its messages quote the URL
         target = apprise.Apprise(asset=apprise.AppriseAsset(app_id="jobmon", async_mode=False))
         if not target.add(self.url):
             why = f"Apprise does not know this kind of URL ({self.scheme}://), or a part is missing"
-            return AttemptResult(Receipt(DEAD, why), _FIX)
+            return Receipt(DEAD, why, advice=_FIX)
         for server in target:  # whatever the URL asks for: one request, and its answer is the verdict
             server.retry, server.redirects = 0, False
             server.overflow_mode = apprise.OverflowMode.TRUNCATE
@@ -90,7 +90,7 @@ class AppriseUrl(NamedTuple):
             return ACCEPTED
         return self._failed(results)
 
-    def _failed(self, results: list[SendResult]) -> AttemptResult:
+    def _failed(self, results: list[SendResult]) -> Receipt:
         from jobmon_core.system.http import HttpResponse
 
         scheme = self.scheme
@@ -100,13 +100,13 @@ class AppriseUrl(NamedTuple):
             return interpret(failed[-1], Service(scheme, _FIX), secrets)
         if results:
             why = f"{scheme}: the service answered, but Apprise says that it did not take the message"
-            return AttemptResult(Receipt(REFUSED, why), _FIX)
+            return Receipt(REFUSED, why, advice=_FIX)
         why = f"{scheme}: Apprise could not send it"
-        return AttemptResult(Receipt(LATER, why, for_all=True), _FIX)
+        return Receipt(LATER, why, for_all=True, advice=_FIX)
 
 
 def parse(section: Section) -> AppriseUrl | None:
-    """Read one channel; report faults to ``section``. Apprise itself checks the URL when it sends."""
+    """Read one channel; Apprise itself checks the URL when it sends."""
     return section.secret("url", _parse_url, required=True)
 
 

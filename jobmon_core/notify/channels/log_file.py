@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.channels import ACCEPTED, AttemptResult, DeliveryOutcome, Receipt
+from jobmon_core.domain.channels import ACCEPTED, DeliveryOutcome, Receipt
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.notify.json_form import append, json_form
 from jobmon_core.system.files import make_folder
@@ -30,15 +30,15 @@ class LogFile(NamedTuple):
         """The path: it is no secret."""
         return f"log {self.path}"
 
-    def deliver(self, entry: OutboxEntry) -> AttemptResult:
-        """Make one attempt to write a message. After a failure, e.g. a full disk, it is tried again."""
+    def deliver(self, entry: OutboxEntry) -> Receipt:
+        """Do as `Channel.deliver`; after a failure, e.g. a full disk, it is tried again."""
         try:
             path = Path(self.path).expanduser()
             make_folder(path.parent)
             append(path, json_form(entry), is_repeat=entry.maybe_delivered)
         except (StorageFailed, RuntimeError, ValueError) as error:  # ~ of an unknown user, a NUL in the path
             advice = "Check `path` in the configuration. Messages about jobs are retried automatically."
-            return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, str(error), for_all=True), advice)
+            return Receipt(DeliveryOutcome.TRY_AGAIN, str(error), for_all=True, advice=advice)
         return ACCEPTED
 
 

@@ -19,7 +19,7 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.channels import ACCEPTED, AttemptResult, DeliveryOutcome, Level, Receipt
+from jobmon_core.domain.channels import ACCEPTED, DeliveryOutcome, Level, Receipt
 from jobmon_core.domain.webhook import is_loopback
 from jobmon_core.notify.attached import attached_file
 from jobmon_core.notify.clean_text import cut_middle, one_line
@@ -112,8 +112,8 @@ class Mail(NamedTuple):
             return self.password.value
         return ""
 
-    def deliver(self, entry: OutboxEntry) -> AttemptResult:
-        """Make one attempt to send a message."""
+    def deliver(self, entry: OutboxEntry) -> Receipt:
+        """Do as `Channel.deliver`."""
         import smtplib  # not needed before a message is sent
 
         mail = mail_of(entry, self.sender or self.address, self.address, time.time())
@@ -131,23 +131,20 @@ class Mail(NamedTuple):
             return self._failed(conversation, why or error.strerror or type(error).__name__)
         return ACCEPTED
 
-    def _failed(self, conversation: _Conversation, why: str) -> AttemptResult:
+    def _failed(self, conversation: _Conversation, why: str) -> Receipt:
         if conversation.has_sent_text:
             return self._result(DeliveryOutcome.MAYBE_DELIVERED, f"sent without an answer: {why}")
         return self._result(LATER, why, for_all=True)
 
-    def _result(self, outcome: DeliveryOutcome, text: str, *, for_all: bool = False) -> AttemptResult:
+    def _result(self, outcome: DeliveryOutcome, text: str, *, for_all: bool = False) -> Receipt:
         text = one_line(without_secrets(text, long_enough(self.secret)))
         why = cut_middle(f"{self.smtp_server}:{self.smtp_port}: {text}", _MAX_WHY)
         advice = _FIX if for_all else _ADVICE[outcome]
-        return AttemptResult(Receipt(outcome, why, for_all=for_all), advice)
+        return Receipt(outcome, why, for_all=for_all, advice=advice)
 
 
 def parse(section: Section) -> Mail | None:
-    """Read one channel; report faults to ``section``.
-
-    None if the address is missing or invalid, the password has no user, or it would be sent unencrypted.
-    """
+    """Read one channel; a password needs a user and encryption, or a server on this machine."""
     address = section.parsed("address", _parse_address, required=True)
     sender = section.parsed("from", _parse_address) or ""
     server = section.parsed("smtp_server", _parse_host) or "localhost"
@@ -203,8 +200,9 @@ def mail_of(entry: OutboxEntry, sender: str, address: str, now_s: float) -> Emai
     text = plain_text.body(_MAX_PLAIN_BODY if entry.plain else _MAX_BODY) or plain_text.title
     mail.set_content(f"{text}{_SIGNATURE}\n")
     if file := attached_file(entry):
+        name, content = file
         mail.add_attachment(
-            file.content, maintype="text", subtype="plain", filename=file.name, params={"charset": "utf-8"}
+            content, maintype="text", subtype="plain", filename=name, params={"charset": "utf-8"}
         )
     return mail
 

@@ -55,7 +55,7 @@ _OUTCOMES = {
 
 
 def parse(section: Section) -> HttpChannel | None:
-    """Read one channel; report faults to ``section``, and return None if there is one."""
+    """Read one channel; report faults to ``section``."""
     server = section.parsed("server", SecretUrl.parse, required=True)
     room = section.verbatim("room", required=True)
     if room and not _ROOM.fullmatch(room):

@@ -48,7 +48,7 @@ _TAGS = {
 
 
 def parse(section: Section) -> HttpChannel | None:
-    """Read one channel; report faults to ``section``, and return None if there is no valid topic."""
+    """Read one channel; report faults to ``section``."""
     topic = section.secret("topic", _parse_topic, required=True)
     server = section.parsed("server", SecretUrl.parse) or SecretUrl(SERVER)
     token = section.secret("token", parse_token)

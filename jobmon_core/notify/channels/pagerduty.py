@@ -48,7 +48,7 @@ _SEVERITIES = {Level.CRITICAL: "critical", Level.WARNING: "warning"}  # of what 
 
 
 def parse(section: Section) -> HttpChannel | None:
-    """Read one channel; report faults to ``section``, and return None if there is no valid key."""
+    """Read one channel; report faults to ``section``."""
     routing_key = section.secret("routing_key", _parse_key, required=True)
     server = section.parsed("server", SecretUrl.parse) or SecretUrl(_SERVER)
     if routing_key is None:
@@ -91,7 +91,7 @@ def event_of(entry: OutboxEntry) -> dict[str, Any]:
 
 
 def is_resolved(message: Message) -> bool:
-    """Return whether a message says that nothing is wrong any more with what it is about."""
+    """Whether a message says that nothing is wrong any more with what it is about."""
     if message.kind == "end":
         return message.tone in (Tone.SUCCESS, Tone.CANCELLED)
     return message.kind in ("progress-recovered", "outage-over")

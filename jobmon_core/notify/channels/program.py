@@ -7,7 +7,7 @@ import shlex
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jobmon_core.domain.channels import ACCEPTED, AttemptResult, DeliveryOutcome, Receipt
+from jobmon_core.domain.channels import ACCEPTED, DeliveryOutcome, Receipt
 from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.system.runner import Runner, TimedOut, succeeded
 
@@ -29,10 +29,9 @@ class Program(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Program:
-        """Split a command line at its white space as a shell would; quotes and backslashes count.
+        """Split a command line as a shell would.
 
-        Raises:
-            ValueError: it names no program, or not by an absolute path, or a quote is not closed.
+        ValueError if it names no program, or not by an absolute path, or a quote is not closed.
         """
         try:
             argv = tuple(shlex.split(text))
@@ -52,7 +51,7 @@ class Program(NamedTuple):
         """The program and a checksum of the command line: an argument may be a secret."""
         return f"{self.name} ({zlib.crc32(repr(self.argv).encode()):08x})"
 
-    def deliver(self, entry: OutboxEntry) -> AttemptResult:
+    def deliver(self, entry: OutboxEntry) -> Receipt:
         """Run the program once. If it fails, it is not run again: jobmon does not know what it did."""
         if entry.attempts > _MAX_STARTS:
             return _given_up(f"{self.name} was interrupted twice")
@@ -65,7 +64,7 @@ class Program(NamedTuple):
 
 
 def parse(section: Section) -> Program | None:
-    """Read one channel; report faults to ``section``, and return None if there is one."""
+    """Read one channel; report faults to ``section``."""
     command = section.verbatim("command", required=True)
     if not command:
         return None
@@ -76,10 +75,9 @@ def parse(section: Section) -> Program | None:
         return None
 
 
-def _given_up(why: str) -> AttemptResult:
-    return AttemptResult(
-        Receipt(DeliveryOutcome.GIVE_UP, why), "Run the program by hand to see what it needs."
-    )
+def _given_up(why: str) -> Receipt:
+    advice = "Run the program by hand to see what it needs."
+    return Receipt(DeliveryOutcome.GIVE_UP, why, advice=advice)
 
 
 def event_json(entry: OutboxEntry) -> str:

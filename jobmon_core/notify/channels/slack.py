@@ -29,8 +29,7 @@ from jobmon_core.notify.secret import SecretUrl, fingerprint
 
 if TYPE_CHECKING:
     from jobmon_core.domain.config_section import Section
-    from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.notify.plain_text import PlainField
+    from jobmon_core.domain.delivery.outbox import Field, OutboxEntry
     from jobmon_core.system.http import HttpResponse
 
 _MAX_LEAD = 300
@@ -72,7 +71,7 @@ _REFUSED_WORDS = {
 
 
 def parse(section: Section) -> HttpChannel | None:
-    """Read one channel; report faults to ``section``, and return None if there is no valid webhook."""
+    """Read one channel; report faults to ``section``."""
     webhook = section.secret("webhook", _parse_webhook, required=True)
     if webhook is None:
         return None
@@ -122,7 +121,7 @@ def full(entry: OutboxEntry) -> dict[str, Any]:
     return first
 
 
-def _field(field: PlainField) -> dict[str, Any]:
+def _field(field: Field) -> dict[str, Any]:
     """Return a field; Slack shows a time in the reader's own time zone."""
     name = fit(field.name, _MAX_FIELD_NAME)
     if field.at_s is None:

@@ -48,7 +48,7 @@ TEAMS = Service(
 
 
 def parse(section: Section) -> HttpChannel | None:
-    """Read one channel; report faults to ``section``, and return None if there is no valid URL."""
+    """Read one channel; report faults to ``section``."""
     webhook = section.secret("webhook", _parse_webhook, required=True)
     if webhook is None:
         return None

@@ -47,7 +47,7 @@ _COMMAND = re.compile(r"(?<![\w/.])/(?=[a-z_]+(?![\w/.]))")
 
 
 def parse(section: Section) -> HttpChannel | None:
-    """Read one channel; report faults to ``section``, and return None if the token or the chat has one."""
+    """Read one channel; report faults to ``section``."""
     token = section.secret("token", _parse_token, required=True)
     chat = section.verbatim("chat", required=True)  # the id of a chat, or the @name of a public channel
     if chat and not _CHAT.fullmatch(chat):

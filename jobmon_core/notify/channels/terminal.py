@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.channels import ACCEPTED, AttemptResult, DeliveryOutcome, Level, Receipt
+from jobmon_core.domain.channels import ACCEPTED, DeliveryOutcome, Level, Receipt
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.notify.clean_text import one_line
 from jobmon_core.notify.json_form import append, keep_last, records
@@ -52,8 +52,8 @@ class Terminal(NamedTuple):
         """The path: it is no secret."""
         return f"terminal {self.path}"
 
-    def deliver(self, entry: OutboxEntry) -> AttemptResult:
-        """Make one attempt to write the title of a message."""
+    def deliver(self, entry: OutboxEntry) -> Receipt:
+        """Do as `Channel.deliver`, with the title alone."""
         message, path = entry.message, Path(self.path)
         record = {
             "id": message.id,
@@ -67,7 +67,7 @@ class Terminal(NamedTuple):
             keep_last(path, _KEPT, _MAX_BYTES)
         except StorageFailed as error:
             advice = "Check jobmon's home (`jobmon where`). Messages about jobs are retried automatically."
-            return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, str(error), for_all=True), advice)
+            return Receipt(DeliveryOutcome.TRY_AGAIN, str(error), for_all=True, advice=advice)
         return ACCEPTED
 
 

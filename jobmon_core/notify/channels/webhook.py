@@ -22,7 +22,7 @@ WEBHOOK = Service("webhook", f"Check the URL and, if the receiver asks for it, `
 
 
 def parse(section: Section) -> HttpChannel | None:
-    """Read one channel; report faults to ``section``, and return None if there is no valid URL."""
+    """Read one channel; report faults to ``section``."""
     url = section.secret("url", SecretUrl.parse, required=True)
     authorization = section.secret("authorization", _parse_header)
     if url is None:

@@ -12,16 +12,14 @@ import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core import __version__
-from jobmon_core.domain.channels import DeliveryOutcome, Route
+from jobmon_core.domain.channels import DeliveryOutcome, Receipt, Route
 from jobmon_core.domain.delivery.routing import ConfiguredChannel
 from jobmon_core.domain.webhook import Mentions, Webhook
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.channels import AttemptResult, Receipt
     from jobmon_core.domain.config_section import Section
     from jobmon_core.domain.delivery.card import Card
     from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.notify.attached import AttachedFile
     from jobmon_core.system.http import SendResult
 
 WEBHOOK_VARIABLES = {Route.SUCCESS: "JOBMON_SUCCESS_WEBHOOK", Route.ERROR: "JOBMON_ERROR_WEBHOOK"}
@@ -53,11 +51,8 @@ class DiscordChannel(NamedTuple):
         """The redacted webhook and a checksum of its URL, because a new token changes only the checksum."""
         return f"{self.webhook} ({zlib.crc32(self.webhook.url.encode()):08x})"
 
-    def deliver(self, entry: OutboxEntry) -> AttemptResult:
-        """Make one attempt to send a message; in the plain form if Discord refused the full one.
-
-        If Discord refuses it with its file, it is sent again without the file: the first did not arrive.
-        """
+    def deliver(self, entry: OutboxEntry) -> Receipt:
+        """Do as `Channel.deliver`. If Discord refuses a message with its file, it is sent without it."""
         from jobmon_core.notify.attached import attached_file
         from jobmon_core.notify.discord.payload import full, plain
         from jobmon_core.notify.discord.responses import interpret_response
@@ -68,11 +63,11 @@ class DiscordChannel(NamedTuple):
             result = self._post(payload, file)
             attempt = interpret_response(result)
             may_not_attach = isinstance(result, HttpResponse) and result.status == _FORBIDDEN
-            if attempt.receipt.outcome is not DeliveryOutcome.REFUSED_BODY and not may_not_attach:
+            if attempt.outcome is not DeliveryOutcome.REFUSED_BODY and not may_not_attach:
                 return attempt
         return interpret_response(self._post(payload))
 
-    def _post(self, payload: dict[str, Any], file: AttachedFile | None = None) -> SendResult:
+    def _post(self, payload: dict[str, Any], file: tuple[str, bytes] | None = None) -> SendResult:
         body, content_type = json.dumps(payload).encode(), "application/json"
         if file:
             body, content_type = form_body(payload, file)
@@ -86,7 +81,7 @@ class DiscordChannel(NamedTuple):
         payload = {"username": USERNAME, **card_payload(card, at_s), "flags": _SUPPRESS_NOTIFICATIONS}
         body = json.dumps(payload).encode()
         result = _send("POST", self.webhook, self.webhook.url, body, self.card_timeout_s)
-        return interpret_response(result).receipt, _message_id(result)
+        return interpret_response(result), _message_id(result)
 
     def edit_card(self, message_id: str, card: Card, at_s: float) -> Receipt:
         """Do as `CardChannel.edit_card`."""
@@ -94,7 +89,7 @@ class DiscordChannel(NamedTuple):
         from jobmon_core.notify.discord.responses import interpret_response
 
         url, body = self.webhook.message_url(message_id), json.dumps(card_payload(card, at_s)).encode()
-        return interpret_response(_send("PATCH", self.webhook, url, body, self.card_timeout_s)).receipt
+        return interpret_response(_send("PATCH", self.webhook, url, body, self.card_timeout_s))
 
 
 def _send(
@@ -114,14 +109,14 @@ def _send(
 
 # Source: Discord's API reference, "Uploading Files": ``multipart/form-data`` with the JSON as
 # ``payload_json`` and each file as ``files[n]``; up to 10 MiB a file. jobmon attaches far less.
-def form_body(payload: dict[str, Any], file: AttachedFile) -> tuple[bytes, str]:
+def form_body(payload: dict[str, Any], file: tuple[str, bytes]) -> tuple[bytes, str]:
     """Return the body of a request with a message and its file, and the content type of the body."""
     from jobmon_core.system.http import encode_form
 
     return encode_form(
         {
             "payload_json": json.dumps(payload),
-            "files[0]": (file.name, file.content, "text/plain; charset=utf-8"),
+            "files[0]": (*file, "text/plain; charset=utf-8"),
         }
     )
 
@@ -142,31 +137,24 @@ def _answer(result: SendResult) -> dict[str, object]:
     return {}
 
 
-class WebhookCheck(NamedTuple):
-    """The result of a check: the webhook works, Discord refuses it, or neither is certain."""
-
-    name: str  # of the webhook, as set in Discord; may be empty
-    why: str = ""  # why it does not work, or could not be checked; empty if it works
-    is_refused: bool = False
-
-
-def check_webhook(webhook: Webhook) -> WebhookCheck:
-    """Ask Discord about a webhook; raises no network error."""
+def check_webhook(webhook: Webhook) -> tuple[Receipt, str]:
+    """Ask Discord about a webhook; return the answer, and its name there, which may be empty."""
     from jobmon_core.notify.clean_text import one_line
     from jobmon_core.notify.discord.responses import interpret_response
 
     result = _send("GET", webhook, webhook.url, b"", _TIMEOUT_S)
-    receipt = interpret_response(result).receipt
+    receipt = interpret_response(result)
     if not receipt.is_delivered:
-        return WebhookCheck("", receipt.why, is_refused=receipt.outcome is DeliveryOutcome.CHANNEL_DEAD)
+        return receipt, ""
     data = _answer(result)
     if data.get("id") != webhook.id:
-        return WebhookCheck("", "the answer is not from Discord; does this network require a login?")
-    return WebhookCheck(one_line(str(data.get("name") or "")))
+        why = "the answer is not from Discord; does this network require a login?"
+        return Receipt(DeliveryOutcome.TRY_AGAIN, why), ""
+    return receipt, one_line(str(data.get("name") or ""))
 
 
 def parse(section: Section) -> DiscordChannel | None:
-    """Read one named channel; report faults to ``section``, and return None if the webhook has one."""
+    """Read one named channel; report faults to ``section``."""
     webhook = section.secret("webhook", Webhook.parse, required=True)
     mentions = _mentions(section)
     if webhook:

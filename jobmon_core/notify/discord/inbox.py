@@ -42,11 +42,7 @@ class Inbox:
     """
 
     def __init__(self, port: int = 0) -> None:
-        """Bind to ``port`` on the loopback interface; 0 takes a free port.
-
-        Raises:
-            OSError: the port cannot be used, e.g. because another program uses it.
-        """
+        """Bind to ``port`` on the loopback interface (0: a free one); OSError if it is in use."""
         self._arrived = threading.Condition()
         self._received: list[Received] = []
         self._ids: set[str] = set()  # of the messages
@@ -67,12 +63,12 @@ class Inbox:
 
     @property
     def success_url(self) -> str:
-        """The webhook URL of the success route."""
+        """The webhook of the success route."""
         return self._hooks[Route.SUCCESS].url
 
     @property
     def error_url(self) -> str:
-        """The webhook URL of the error route."""
+        """The webhook of the error route."""
         return self._hooks[Route.ERROR].url
 
     def wait_for(self, count: int, timeout_s: float) -> tuple[Received, ...]:
@@ -147,8 +143,6 @@ def _parts(body: bytes, content_type: str) -> tuple[bytes, tuple[str, ...]]:
 
 
 class _Server(ThreadingHTTPServer):
-    """The listening socket; each request has its own thread."""
-
     daemon_threads = True
 
     def __init__(self, address: tuple[str, int], inbox: Inbox) -> None:
@@ -157,8 +151,6 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handles one request."""
-
     server: _Server
     timeout = _IDLE_S
 

@@ -97,10 +97,7 @@ def full(entry: OutboxEntry, mentions: Mentions) -> dict[str, Any]:
 
 
 def plain(entry: OutboxEntry) -> dict[str, Any]:
-    """Return the minimal form, for a message whose full form was refused.
-
-    It leaves out whatever may have been refused: the embed, mentions and log lines.
-    """
+    """Return the minimal form, without what may have been refused: the embed, mentions and log lines."""
     message = entry.message
     lines = [_lead(message), *_explanation(entry, _PLAIN_LIMITS), *_next_steps(message, _PLAIN_LIMITS)]
     if entry.maybe_delivered:
@@ -265,7 +262,7 @@ def prose(text: str, limit: int) -> str:
 
 
 def prose_with_code(text: str, limit: int) -> str:
-    """Return the text as `prose` does, with what stands between backticks as inline code."""
+    """Do as `prose`, with what stands between backticks as inline code."""
     cleaned = clean(text).strip()
     if is_visible(cleaned):
         return _fit(cleaned, limit, _escape_around_code)
@@ -278,10 +275,7 @@ def _escape_around_code(text: str) -> str:
 
 
 def code_block(text: str, limit: int) -> str:
-    """Return ``text`` as one code block of at most ``limit`` code points with its fences.
-
-    Empty if nothing is visible or there is no room.
-    """
+    """Return ``text`` as a code block of at most ``limit`` code points; empty if nothing is to be shown."""
     cleaned = clean(text).strip("\n")
     if not is_visible(cleaned) or limit <= _FENCE_COST:
         return ""

@@ -33,10 +33,10 @@ def test_the_url_cannot_make_apprise_repeat_or_follow_a_redirect() -> None:
     with Receiver(Scripted(500)) as receiver, Receiver() as elsewhere:
         url = f"{receiver.url.replace('http', 'json')}/{SECRET}?retry=3&wait=0&redirect=yes"
         channel = AppriseUrl(url)
-        assert channel.deliver(ENTRY).receipt.outcome is DeliveryOutcome.TRY_AGAIN
+        assert channel.deliver(ENTRY).outcome is DeliveryOutcome.TRY_AGAIN
         assert len(receiver.requests) == 1
         receiver.answer = Scripted(307, {"Location": elsewhere.url})
-        assert channel.deliver(ENTRY).receipt.outcome is DeliveryOutcome.TRY_AGAIN
+        assert channel.deliver(ENTRY).outcome is DeliveryOutcome.TRY_AGAIN
     assert elsewhere.requests == []
 
 
@@ -51,7 +51,7 @@ def test_what_apprise_logs_and_requests_does_afterwards_is_as_before(
 
 
 def test_a_url_that_apprise_does_not_know_ends_the_channel() -> None:
-    receipt = AppriseUrl("pigeon://loft/42-secret").deliver(ENTRY).receipt
+    receipt = AppriseUrl("pigeon://loft/42-secret").deliver(ENTRY)
     assert receipt.outcome is DeliveryOutcome.CHANNEL_DEAD
     assert "pigeon://" in receipt.why
     assert "42-secret" not in receipt.why
@@ -60,7 +60,7 @@ def test_a_url_that_apprise_does_not_know_ends_the_channel() -> None:
 def test_without_apprise_the_channel_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "apprise", None)
     result = AppriseUrl("json://localhost/").deliver(ENTRY)
-    assert result.receipt.outcome is DeliveryOutcome.CHANNEL_DEAD
+    assert result.outcome is DeliveryOutcome.CHANNEL_DEAD
     assert "pip install 'jobmon[alerts]'" in result.advice
 
 

@@ -27,7 +27,7 @@ every_case = pytest.mark.parametrize("case", HTTP_CASES, ids=lambda case: case.k
 def test_a_message_is_sent_in_one_request_and_delivered(case: Case) -> None:
     with Receiver(Scripted(202 if case.kind in ("teams", "pagerduty") else 200, body=b"{}")) as receiver:
         result = channel_at(case, receiver.url).deliver(ENTRY)
-    assert result.receipt.outcome is DELIVERED
+    assert result.outcome is DELIVERED
     (request,) = receiver.requests
     assert faults(case.kind, request.payload) == []
     assert "CUDA out of memory" in json.dumps(request.payload, ensure_ascii=False)
@@ -57,7 +57,7 @@ def test_the_verdict_on_each_status_is_ours_and_nothing_is_repeated(
     case: Case, answer: Scripted, outcome: DeliveryOutcome, wait_s: float | None
 ) -> None:
     with Receiver(answer) as receiver:
-        receipt = channel_at(case, receiver.url).deliver(ENTRY).receipt
+        receipt = channel_at(case, receiver.url).deliver(ENTRY)
     assert (receipt.outcome, receipt.retry_after_s) == (outcome, wait_s)
     assert str(answer.status) in receipt.why
     assert len(receiver.requests) == 1
@@ -66,13 +66,13 @@ def test_the_verdict_on_each_status_is_ours_and_nothing_is_repeated(
 @every_case
 def test_an_attempt_without_an_answer_may_have_arrived(case: Case) -> None:
     with Receiver(close_read()) as receiver:
-        assert channel_at(case, receiver.url).deliver(ENTRY).receipt.outcome is MAYBE
+        assert channel_at(case, receiver.url).deliver(ENTRY).outcome is MAYBE
 
 
 @pytest.mark.parametrize("kind", [case.kind for case in HTTP_CASES if case.kind != "apprise"])
 def test_a_server_that_hangs_is_left_after_the_timeout(kind: str) -> None:
     with Receiver(hang()) as receiver:
-        receipt = channel_at(BY_KIND[kind], receiver.url, timeout_s=5.0).deliver(ENTRY).receipt
+        receipt = channel_at(BY_KIND[kind], receiver.url, timeout_s=5.0).deliver(ENTRY)
     assert receipt.outcome is MAYBE
     assert "no answer within 5 s" in receipt.why
 
@@ -81,7 +81,7 @@ def test_a_server_that_hangs_is_left_after_the_timeout(kind: str) -> None:
 def test_a_refused_connection_is_tried_again_and_affects_every_message(case: Case) -> None:
     with Receiver() as receiver:
         url = receiver.url
-    receipt = channel_at(case, url).deliver(ENTRY).receipt
+    receipt = channel_at(case, url).deliver(ENTRY)
     assert (receipt.outcome, receipt.for_all) == (LATER, True)
     assert "Connection refused" in receipt.why
 
@@ -95,7 +95,7 @@ def test_no_text_shows_a_secret_even_if_the_server_repeats_it(case: Case, status
         result = channel.deliver(ENTRY)
     (configured,) = config_of({"channels": {"c": case.keys(receiver.url)}}).channels
     shown = " ".join(
-        (result.receipt.why, result.advice, channel.name, configured.channel.fingerprint, repr(configured))
+        (result.why, result.advice, channel.name, configured.channel.fingerprint, repr(configured))
     )
     assert not [secret for secret in case.secrets if secret in shown]
     assert "127.0.0.1" in shown or case.kind == "apprise"
@@ -124,7 +124,7 @@ def test_the_largest_message_is_within_every_limit_of_the_service(case: Case, *,
     with Receiver() as receiver:
         channel = channel_at(case, receiver.url)
         for message in (worst_case_message("c", Route.ERROR, NOW), _wide_message()):
-            assert channel.deliver(OutboxEntry(message, plain=plain)).receipt.outcome is DELIVERED
+            assert channel.deliver(OutboxEntry(message, plain=plain)).outcome is DELIVERED
     for request in receiver.requests:
         assert faults(case.kind, request.payload) == []
         assert len(request.body) <= MAX_BODY_BYTES[case.kind]

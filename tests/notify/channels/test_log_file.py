@@ -17,7 +17,7 @@ def _write(path: str, writer: int) -> None:
     channel = LogFile(path)
     for number in range(_LINES):
         message = replace(FAILED, id=f"{writer}-{number}/end", summary="long " * 2000)
-        assert channel.deliver(replace(ENTRY, message=message)).receipt.outcome is DeliveryOutcome.DELIVERED
+        assert channel.deliver(replace(ENTRY, message=message)).outcome is DeliveryOutcome.DELIVERED
 
 
 def test_writers_at_the_same_time_lose_and_mix_no_line(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_repeat_of_what_is_in_the_file_is_not_written_again(tmp_path: Path) ->
     channel = LogFile(str(path))
     repeat = replace(ENTRY, maybe_delivered=True)
     for entry in (ENTRY, repeat, replace(repeat, message=replace(FAILED, id="4212/end"))):
-        assert channel.deliver(entry).receipt.outcome is DeliveryOutcome.DELIVERED
+        assert channel.deliver(entry).outcome is DeliveryOutcome.DELIVERED
     assert [json.loads(line)["id"] for line in path.read_text("utf-8").splitlines()] == [
         FAILED.id,
         "4212/end",
@@ -60,7 +60,7 @@ def test_a_file_that_cannot_be_written_is_tried_again(tmp_path: Path) -> None:
     (tmp_path / "folder.jsonl").mkdir()
     (tmp_path / "file").write_text("", encoding="utf-8")
     for path in (tmp_path / "folder.jsonl", tmp_path / "file" / "x.jsonl", Path("~nobody-here/x")):
-        receipt = LogFile(str(path)).deliver(ENTRY).receipt
+        receipt = LogFile(str(path)).deliver(ENTRY)
         assert (receipt.outcome, receipt.for_all) == (DeliveryOutcome.TRY_AGAIN, True)
         assert receipt.why
 

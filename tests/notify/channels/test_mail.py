@@ -34,7 +34,7 @@ def test_a_mail_arrives_with_its_text_its_file_and_headers_for_its_thread(tmp_pa
     with MailServer() as server:
         channel = plain_channel(server)
         for each in (entry, replace(entry, maybe_delivered=True), warning):
-            assert channel.deliver(each).receipt.outcome is DeliveryOutcome.DELIVERED
+            assert channel.deliver(each).outcome is DeliveryOutcome.DELIVERED
     first, repeat, other = server.mails
     assert server.envelopes[0] == ("jobs@example.org", [ADDRESS])
     assert first["subject"] == f"❌ {FAILED.title}"
@@ -79,7 +79,7 @@ def test_the_codes_of_smtp_decide(command: str, answer: str, outcome: DeliveryOu
     timeout_s = 10.0 if answer == "hang" else 60.0
     with MailServer({command: answer}) as server:
         result = plain_channel(server)._replace(timeout_s=timeout_s).deliver(ENTRY)
-    receipt = result.receipt
+    receipt = result
     assert receipt.outcome is outcome
     assert advice in result.advice
     assert ("timed out" if answer == "hang" else answer[4:]) in receipt.why
@@ -94,12 +94,12 @@ def test_a_login_is_encrypted_and_a_wrong_password_ends_the_channel(tmp_path: Pa
         good = channel._replace(trusted=trusted).deliver(ENTRY)
         wrong = channel._replace(password=Secret("a-wrong-password"), trusted=trusted)
         bad, untrusted = wrong.deliver(ENTRY), channel.deliver(ENTRY)
-    assert good.receipt.outcome is DeliveryOutcome.DELIVERED
-    assert bad.receipt.outcome is DEAD
-    assert "login" in bad.receipt.why
+    assert good.outcome is DeliveryOutcome.DELIVERED
+    assert bad.outcome is DEAD
+    assert "login" in bad.why
     assert "a-wrong-password" not in f"{bad} {wrong}"
-    assert (untrusted.receipt.outcome, untrusted.receipt.for_all) == (LATER, True)
-    assert "certificate" in untrusted.receipt.why.lower()
+    assert (untrusted.outcome, untrusted.for_all) == (LATER, True)
+    assert "certificate" in untrusted.why.lower()
 
 
 def test_a_server_without_encryption_or_without_an_answer_gets_nothing() -> None:
@@ -112,12 +112,12 @@ def test_a_server_without_encryption_or_without_an_answer_gets_nothing() -> None
         channel = channel._replace(smtp_port=silent.getsockname()[1])
         hanging = channel._replace(timeout_s=5.0).deliver(ENTRY)
     assert mails == []
-    assert encrypted.receipt.outcome is DEAD
-    assert '"security": "none"' in encrypted.receipt.why
-    assert (refused.receipt.outcome, refused.receipt.for_all) == (LATER, True)
-    assert "Connection refused" in refused.receipt.why
-    assert (hanging.receipt.outcome, hanging.receipt.for_all) == (LATER, True)
-    assert "timed out" in hanging.receipt.why
+    assert encrypted.outcome is DEAD
+    assert '"security": "none"' in encrypted.why
+    assert (refused.outcome, refused.for_all) == (LATER, True)
+    assert "Connection refused" in refused.why
+    assert (hanging.outcome, hanging.for_all) == (LATER, True)
+    assert "timed out" in hanging.why
 
 
 def test_the_password_comes_from_the_environment_and_only_goes_over_an_encrypted_connection() -> None:

@@ -54,7 +54,7 @@ def test_the_errors_of_the_homeserver_decide(
     status: int, answer: dict[str, object], outcome: DeliveryOutcome, wait_s: float | None
 ) -> None:
     with Receiver(Scripted(status, body=json.dumps(answer).encode())) as receiver:
-        receipt = channel_at(CASE, receiver.url).deliver(ENTRY).receipt
+        receipt = channel_at(CASE, receiver.url).deliver(ENTRY)
     assert (receipt.outcome, receipt.retry_after_s) == (outcome, wait_s)
 
 

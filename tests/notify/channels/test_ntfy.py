@@ -78,7 +78,7 @@ def test_the_level_is_the_priority(level: Level, priority: int) -> None:
 def test_the_error_of_the_server_is_quoted() -> None:
     body = b'{"code":42901,"http":429,"error":"limit reached: too many requests"}'
     with Receiver(Scripted(429, body=body)) as receiver:
-        receipt = channel_at(CASE, receiver.url).deliver(ENTRY).receipt
+        receipt = channel_at(CASE, receiver.url).deliver(ENTRY)
     assert receipt.outcome is DeliveryOutcome.TRY_AGAIN
     assert receipt.why == "ntfy: rate limited (429, limit reached: too many requests)"
 

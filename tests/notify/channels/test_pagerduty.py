@@ -70,6 +70,6 @@ def test_a_wrong_key_ends_the_channel_with_what_to_do() -> None:
     body = b'{"status":"invalid event","message":"Event object is invalid","errors":["Invalid routing key"]}'
     with Receiver(Scripted(400, body=body)) as receiver:
         result = channel_at(CASE, receiver.url).deliver(ENTRY)
-    assert result.receipt.outcome is DeliveryOutcome.CHANNEL_DEAD
-    assert "Invalid routing key" in result.receipt.why
+    assert result.outcome is DeliveryOutcome.CHANNEL_DEAD
+    assert "Invalid routing key" in result.why
     assert "integration key" in result.advice

@@ -43,7 +43,7 @@ def program(folder: Path, *lines: str) -> Program:
 def test_it_gets_the_message_as_json_and_its_arguments_as_they_are(tmp_path: Path) -> None:
     hook = program(tmp_path, 'cat > "$3"; echo >> "$3"; echo "$2" >> "$3"')
     result = hook.deliver(ENTRY)
-    assert result.receipt.outcome is DeliveryOutcome.DELIVERED
+    assert result.outcome is DeliveryOutcome.DELIVERED
     event, argument = (tmp_path / "out").read_text("utf-8").splitlines()
     assert argument == "$HOME; echo `id`"  # no shell has read it
     got = json.loads(event)
@@ -81,15 +81,15 @@ def test_a_change_of_state_has_what_was_and_what_is(tmp_path: Path) -> None:
 )
 def test_a_program_that_fails_is_not_run_again(tmp_path: Path, line: str, timeout_s: float, why: str) -> None:
     result = program(tmp_path, line)._replace(timeout_s=timeout_s).deliver(ENTRY)
-    entry = apply_receipt(ENTRY, result.receipt, 100.0)
+    entry = apply_receipt(ENTRY, result, 100.0)
     assert why in entry.given_up
     assert not entry.is_open
 
 
 def test_a_program_that_is_missing_is_named_without_its_arguments() -> None:
     result = Program(("/no/such/program", TOKEN)).deliver(ENTRY)
-    assert "/no/such/program" in result.receipt.why
-    assert TOKEN not in result.receipt.why + Program(("/no/such/program", TOKEN)).fingerprint
+    assert "/no/such/program" in result.why
+    assert TOKEN not in result.why + Program(("/no/such/program", TOKEN)).fingerprint
 
 
 def test_an_interrupted_start_is_repeated_once(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_an_interrupted_start_is_repeated_once(tmp_path: Path) -> None:
     receipt = None
     for starts in (1, 2, 2):
         entry = mark_attempt(entry, 100.0)  # the monitor is killed before it saves the result
-        receipt = channel.deliver(entry).receipt
+        receipt = channel.deliver(entry)
         assert len((tmp_path / "out").read_text("utf-8").splitlines()) == starts
         assert entry.maybe_delivered is (entry.attempts > 1)
     assert receipt

@@ -50,7 +50,7 @@ def test_a_time_is_shown_in_the_time_zone_of_the_reader() -> None:
 )
 def test_the_words_of_slack_decide(status: int, body: bytes, outcome: DeliveryOutcome) -> None:
     with Receiver(Scripted(status, body=body)) as receiver:
-        receipt = channel_at(CASE, receiver.url).deliver(ENTRY).receipt
+        receipt = channel_at(CASE, receiver.url).deliver(ENTRY)
     assert receipt.outcome is outcome
     assert body.decode() in receipt.why
 

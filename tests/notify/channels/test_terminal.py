@@ -12,7 +12,7 @@ def test_a_message_becomes_one_line_without_escape_sequences(tmp_path: Path) -> 
     path = tmp_path / "state" / "terminal.jsonl"
     message = replace(FAILED, title="\x1b[31mtrain\x1b[0m\nfailed\a")
     channel = Terminal(str(path))
-    receipt = channel.deliver(replace(ENTRY, message=message)).receipt
+    receipt = channel.deliver(replace(ENTRY, message=message))
     assert receipt.outcome is DeliveryOutcome.DELIVERED
     assert read_lines(path.read_bytes()) == [TerminalLine(FAILED.id, NOW, Level.CRITICAL, "train failed")]
 
@@ -29,8 +29,8 @@ def test_the_file_keeps_the_last_messages_and_damage_costs_only_its_line(tmp_pat
 def test_a_home_that_cannot_be_written_is_named_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "state").touch()
     result = Terminal(str(tmp_path / "state" / "terminal.jsonl")).deliver(ENTRY)
-    assert result.receipt.outcome is DeliveryOutcome.TRY_AGAIN
-    assert str(tmp_path) in result.receipt.why
+    assert result.outcome is DeliveryOutcome.TRY_AGAIN
+    assert str(tmp_path) in result.why
     assert "`jobmon where`" in result.advice
 
 

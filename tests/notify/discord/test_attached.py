@@ -26,7 +26,7 @@ def entry(tmp_path: Path) -> OutboxEntry:
 
 def deliver(discord: FakeDiscord, entry: OutboxEntry) -> DeliveryOutcome:
     channel = DiscordChannel(Webhook.parse(discord.error_url), timeout_s=30.0)
-    return channel.deliver(entry).receipt.outcome
+    return channel.deliver(entry).outcome
 
 
 def test_a_file_arrives_with_its_message_in_the_documented_form(

@@ -24,7 +24,7 @@ def channel_to(url: str, mentions: Mentions | None = None) -> DiscordChannel:
 
 
 def test_a_message_arrives_once_and_is_delivered(discord: FakeDiscord) -> None:
-    assert channel_to(discord.error_url).deliver(ENTRY).receipt.outcome is DeliveryOutcome.DELIVERED
+    assert channel_to(discord.error_url).deliver(ENTRY).outcome is DeliveryOutcome.DELIVERED
     (payload,) = discord.received(Route.ERROR)
     assert payload["content"] == "❌ train failed"
     assert discord.received(Route.SUCCESS) == []
@@ -56,10 +56,7 @@ def test_the_largest_message_is_accepted_in_both_forms(route: Route, discord: Fa
         OutboxEntry(worst_case_message("team", route, NOW)),
         OutboxEntry(worst_case_message("team", route, NOW), plain=True),
     ):
-        assert (
-            channel_to(discord.url(route), mentions).deliver(entry).receipt.outcome
-            is DeliveryOutcome.DELIVERED
-        )
+        assert channel_to(discord.url(route), mentions).deliver(entry).outcome is DeliveryOutcome.DELIVERED
     assert discord.violations == []
 
 
@@ -84,21 +81,21 @@ def test_each_http_response_has_its_outcome(
     answer: Scripted, verdict: DeliveryOutcome, discord: FakeDiscord
 ) -> None:
     discord.script(answer)
-    assert channel_to(discord.error_url).deliver(ENTRY).receipt.outcome is verdict
+    assert channel_to(discord.error_url).deliver(ENTRY).outcome is verdict
 
 
 def test_a_wrong_token_is_a_dead_channel(discord: FakeDiscord) -> None:
-    assert channel_to(f"{discord.error_url}x").deliver(ENTRY).receipt.outcome is DeliveryOutcome.CHANNEL_DEAD
+    assert channel_to(f"{discord.error_url}x").deliver(ENTRY).outcome is DeliveryOutcome.CHANNEL_DEAD
 
 
 def test_a_refused_message_arrives_in_its_plain_form(discord: FakeDiscord) -> None:
     discord.script(answers.refusal(400, 50035, "Invalid Form Body"))
     channel = channel_to(discord.error_url)
     entry = mark_attempt(ENTRY, NOW)
-    entry = apply_receipt(entry, channel.deliver(entry).receipt, NOW)
+    entry = apply_receipt(entry, channel.deliver(entry), NOW)
     assert entry.plain
     entry = mark_attempt(entry, NOW)
-    assert apply_receipt(entry, channel.deliver(entry).receipt, NOW).delivered_s == NOW
+    assert apply_receipt(entry, channel.deliver(entry), NOW).delivered_s == NOW
     (payload,) = discord.received(Route.ERROR)
     assert "embeds" not in payload
     assert "train failed" in payload["content"]
@@ -108,7 +105,7 @@ def test_a_lost_answer_leads_to_a_marked_repeat(discord: FakeDiscord) -> None:
     discord.script(answers.close_read(saves=True))
     channel = channel_to(discord.error_url)
     entry = mark_attempt(ENTRY, NOW)
-    entry = mark_attempt(apply_receipt(entry, channel.deliver(entry).receipt, NOW), NOW)
+    entry = mark_attempt(apply_receipt(entry, channel.deliver(entry), NOW), NOW)
     channel.deliver(entry)
     first, second = discord.wait_for(2, route=Route.ERROR)
     assert "possible repeat" not in str(first)

@@ -46,7 +46,7 @@ def raw(url: str, *, method: str = "POST", path: str = "", headers: dict[str, st
 def test_a_message_of_jobmon_arrives_on_its_route(inbox: Inbox) -> None:
     channel = DiscordChannel(Webhook.parse(inbox.error_url))
     receipt = channel.deliver(OutboxEntry(Message("1", Route.ERROR, Tone.FAILURE, "it failed")))
-    assert receipt.receipt.outcome is DeliveryOutcome.DELIVERED
+    assert receipt.outcome is DeliveryOutcome.DELIVERED
     (received,) = inbox.wait_for(1, 60)
     assert received.route is Route.ERROR
     assert "it failed" in str(received.payload)
@@ -129,7 +129,7 @@ def test_an_attached_file_is_named_with_its_size(inbox: Inbox, tmp_path: Path) -
     path.write_text("x" * 2048, encoding="ascii")
     message = Message("m", Route.ERROR, Tone.FAILURE, "train failed", attachment=str(path))
     channel = DiscordChannel(Webhook.parse(inbox.error_url))
-    assert channel.deliver(OutboxEntry(message)).receipt.outcome is DeliveryOutcome.DELIVERED
+    assert channel.deliver(OutboxEntry(message)).outcome is DeliveryOutcome.DELIVERED
     (received,) = inbox.wait_for(1, 60)
     assert received.payload["content"] == "❌ train failed"
     assert received.files == ("12.diagnostics.txt (2.0 KiB)",)

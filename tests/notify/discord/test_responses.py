@@ -131,7 +131,7 @@ NESTED = {
 def test_each_answer_has_its_verdict_its_wait_and_its_reason(
     answer: HttpResponse | NotSent | MaybeSent, expected: DeliveryOutcome, wait_s: float | None, said: str
 ) -> None:
-    receipt = interpret_response(answer).receipt
+    receipt = interpret_response(answer)
     assert (receipt.outcome, receipt.retry_after_s) == (expected, wait_s)
     assert said in receipt.why
     assert bool(interpret_response(answer).advice) is (expected is not DeliveryOutcome.DELIVERED)
@@ -148,7 +148,7 @@ def test_every_nested_error_is_named_with_its_path() -> None:
     "body", [b"[" * 60_000, b'{"errors":' + b'{"a":' * 500 + b"1" + b"}" * 501, b"\xff\xfe", b"1" * 9999]
 )
 def test_a_hostile_body_is_a_refusal_like_any_other(body: bytes) -> None:
-    receipt = interpret_response(HttpResponse(400, {}, body)).receipt
+    receipt = interpret_response(HttpResponse(400, {}, body))
     assert receipt.outcome is DeliveryOutcome.REFUSED_BODY
     assert len(receipt.why) <= 500
 
@@ -156,7 +156,7 @@ def test_a_hostile_body_is_a_refusal_like_any_other(body: bytes) -> None:
 def test_an_answer_that_echoes_the_address_does_not_put_the_token_into_the_reason() -> None:
     echo = f"Cannot POST /api/v10/webhooks/112233445566778899/{TOKEN}?wait=true"
     for answer in (plain(405, echo), plain(500, {"message": echo}), plain(400, {"errors": {echo: ["x"]}})):
-        assert TOKEN not in interpret_response(answer).receipt.why
+        assert TOKEN not in interpret_response(answer).why
 
 
 JSON = st.recursive(
@@ -171,7 +171,7 @@ JSON = st.recursive(
 @given(st.integers(100, 599), JSON.map(json.dumps).map(str.encode) | st.binary(), st.text())
 def test_no_answer_is_without_a_verdict(status: int, body: bytes, retry_after: str) -> None:
     advice = interpret_response(HttpResponse(status, {"retry-after": retry_after}, body))
-    assert advice.receipt.outcome is DeliveryOutcome.DELIVERED or (advice.receipt.why and advice.advice)
+    assert advice.outcome is DeliveryOutcome.DELIVERED or (advice.why and advice.advice)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_no_answer_is_without_a_verdict(status: int, body: bytes, retry_after: s
 def test_what_every_message_would_meet_is_told_from_what_one_may_have_caused(
     answer: HttpResponse | NotSent | MaybeSent, *, for_all: bool
 ) -> None:
-    assert interpret_response(answer).receipt.for_all is for_all
+    assert interpret_response(answer).for_all is for_all
 
 
 def test_an_inbox_that_does_not_listen_is_not_blamed_on_the_network() -> None:
