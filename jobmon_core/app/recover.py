@@ -13,7 +13,7 @@ from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.monitor.groups.keeper import GroupKeeper
 from jobmon_core.monitor.outbox import reopen_all
 from jobmon_core.store.jobs import Unreadable
-from jobmon_core.store.owner import Liveness, blocked_because
+from jobmon_core.store.owner import blocked_because
 from jobmon_core.system.helper import Helper
 from jobmon_core.system.lock import command_lock
 
@@ -140,7 +140,7 @@ class RecoverJobs:
         job = status.job
         if status.health is not Health.DONE or job.unwatched_s is not None:
             return job
-        return replace(job, outbox=reopen_all(job.outbox, config, self.ctx.dead_channels))
+        return replace(job, outbox=reopen_all(job.outbox, config, self.ctx.channel_files))
 
     def _adopt(self, orphans: dict[str, RecoveryResult]) -> Iterator[RecoveryResult]:
         """Start as few monitors as can watch these jobs; yield a result for each job."""
@@ -153,7 +153,7 @@ class RecoverJobs:
             owner = self.ctx.owner_record(job_id).read()
             if job_id in adopted:
                 yield result
-            elif owner and owner[0].liveness() is Liveness.ALIVE and result.action == _SENDING:
+            elif owner and owner[0].health() is Health.ALIVE and result.action == _SENDING:
                 owner[0].wake()  # it still looks whether Slurm runs the job again
                 yield result
             else:

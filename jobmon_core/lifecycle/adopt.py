@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError
 from jobmon_core.store.monitor_slots import MonitorSlots
-from jobmon_core.store.owner import Liveness, acquire_job
+from jobmon_core.store.owner import Health, acquire_job
 from jobmon_core.system.environment import env_fingerprint
 from jobmon_core.system.files import private_folder, touch_private
 
@@ -98,7 +98,7 @@ def _wake_monitors(ctx: Context, offers: JobOffers, offered: Sequence[str], time
 def _is_owned(ctx: Context, state_id: str) -> bool:
     """Whether a living process of this host owns a job."""
     owner = ctx.owner_record(state_id).read()
-    return owner is not None and owner[0].liveness() is Liveness.ALIVE
+    return owner is not None and owner[0].health() is Health.ALIVE
 
 
 def adopt_job(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.store.jobs import Unreadable
+from jobmon_core.store.owner import Health
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,20 +17,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.store.owner import Owner
 
-
-class Health(StrEnum):
-    """The state of a job's monitor, as seen from this host."""
-
-    ALIVE = "alive"
-    DEAD = "dead"  # it ended too early, or there is none: `jobmon recover` starts one
-    STALE = "stale"  # on another host, without a recent heartbeat
-    REMOTE = "elsewhere"  # on another host, with a recent heartbeat
-    DONE = "done"  # the job needs no monitor any more
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the job still needs a monitor, and has none that gives a sign of life."""
-        return self in (Health.DEAD, Health.STALE)
+__all__ = ["Health", "JobStatus", "find_watched", "job_status", "list_jobs"]  # `Health` for the command line
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,5 +58,5 @@ def job_status(ctx: Context, job: WatchedJob) -> JobStatus:
     elif owner is None:
         health = Health.DEAD
     else:
-        health = Health(owner.liveness(heartbeat_s, record.now))
+        health = owner.health(heartbeat_s, record.now)
     return JobStatus(job, health, owner)

@@ -1,7 +1,7 @@
 """The slots for the monitors of one user on one host: as many lock files as monitors may run.
 
-A monitor holds the lock of its slot until it ends, and the kernel releases the lock even if the
-monitor is killed. The content of the file names the monitor.
+A monitor holds the lock of its slot until it ends; the kernel releases the lock of a killed one. The content
+of the file names the monitor.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from jobmon_core.store.json_file import encoded, read_record
-from jobmon_core.store.owner import Liveness, Owner
+from jobmon_core.store.owner import Health, Owner
 from jobmon_core.system.files import private_folder
 from jobmon_core.system.lock import acquire
 
@@ -41,12 +41,9 @@ class MonitorSlots:
     folder: Path
 
     def acquire(self, max_monitors: int) -> int | None:
-        """Take the first free slot; return its descriptor, or None if all ``max_monitors`` slots are taken.
+        """Take the first free slot; return its descriptor, None if all ``max_monitors`` slots are taken.
 
         The slot is held until all copies of the descriptor are closed; it survives an exec and a fork.
-
-        Raises:
-            StorageFailed: a slot file cannot be locked.
         """
         folder = private_folder(self.folder)
         for number in range(max_monitors):
@@ -74,12 +71,11 @@ class MonitorSlots:
 
 
 def write_slot_holder(descriptor: int, holder: SlotHolder) -> None:
-    """Write the holder into a slot; a monitor whose record cannot be written is not offered any jobs."""
+    """Write the holder into a slot; a monitor whose record cannot be written is offered no jobs."""
     with suppress(OSError):
         os.pwrite(descriptor, encoded(holder).ljust(_RECORD_BYTES), 0)
 
 
 def _living_holder(path: Path) -> SlotHolder | None:
-    """Return the monitor that holds a slot; None if there is none or it has not written a record."""
     record = read_record(path, SlotHolder, _RECORD_BYTES)
-    return record[0] if record and record[0].owner.liveness() is Liveness.ALIVE else None
+    return record[0] if record and record[0].owner.health() is Health.ALIVE else None

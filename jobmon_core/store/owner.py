@@ -38,13 +38,19 @@ STALE_AFTER_S = 900.0
 CLAIM_SUFFIX = ".heir"  # the file of a claimant; fixed, because hosts with different versions may compete
 
 
-class Liveness(StrEnum):
-    """Whether an owner runs, as seen from this host."""
+class Health(StrEnum):
+    """The state of a job's monitor, as seen from this host."""
 
     ALIVE = "alive"
-    DEAD = "dead"
-    REMOTE = "elsewhere"  # on another host, with a recent heartbeat
+    DEAD = "dead"  # it ended too early, or there is none: `jobmon recover` starts one
     STALE = "stale"  # on another host, without a recent heartbeat
+    REMOTE = "elsewhere"  # on another host, with a recent heartbeat
+    DONE = "done"  # the job needs no monitor any more
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the job still needs a monitor, and has none that gives a sign of life."""
+        return self in (Health.DEAD, Health.STALE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +62,19 @@ class Owner(ProcessId):
 
     @classmethod
     def this_process(cls) -> Owner:
-        """Return the identity of the calling process as of the first call: the host may be renamed later."""
+        """Return the calling process as of the first call: the host may be renamed later."""
         return _process(os.getpid())
 
-    def liveness(self, heartbeat_s: float = 0.0, now: Callable[[], float] = time.time) -> Liveness:
-        """Return whether this owner runs, given its latest heartbeat (Unix seconds).
+    def health(self, heartbeat_s: float = 0.0, now: Callable[[], float] = time.time) -> Health:
+        """Return whether this owner runs, given its latest heartbeat (Unix seconds); never `Health.DONE`.
 
         A heartbeat in the far future counts as none: a dead owner would seem alive until then. ``now``
         returns the time by the clock that dates heartbeats.
         """
         if self.host != os.uname().nodename:
-            return Liveness.REMOTE if abs(now() - heartbeat_s) < STALE_AFTER_S else Liveness.STALE
+            return Health.REMOTE if abs(now() - heartbeat_s) < STALE_AFTER_S else Health.STALE
         runs = self.status(Owner.this_process()) is ProcessStatus.RUNNING
-        return Liveness.ALIVE if runs else Liveness.DEAD
+        return Health.ALIVE if runs else Health.DEAD
 
     def wake(self) -> None:
         """Make this monitor, which runs on this host, look at all its jobs now."""
@@ -83,24 +89,16 @@ class OwnerRecord:
     path: Path
 
     def write(self, owner: Owner) -> None:
-        """Replace the owner.
-
-        Raises:
-            StorageFailed: the file cannot be written.
-        """
+        """Replace the owner."""
         write_atomically(self.path, encoded(owner))
 
     def claim(self, claimant: Owner) -> bool:
-        """Make ``claimant`` the owner, unless another owner is alive; return whether there was another one.
+        """Make ``claimant`` the owner; return whether there was another, dead one.
 
         If several processes try at once, on any hosts, at most one succeeds. This needs no lock: a claimant
         creates a file whose name says which owner it succeeds, and only one process can create that file. If
         the owner has not changed meanwhile, the file becomes the record. A killed claimant is succeeded in
-        the same way.
-
-        Raises:
-            AlreadyWatched: another owner is alive, or was faster.
-            StorageFailed: a file cannot be written.
+        the same way. AlreadyWatched if another owner is alive, or was faster.
         """
         before = last = self.read()
         superseded: list[Path] = []
@@ -133,8 +131,8 @@ class OwnerRecord:
             ) from error
 
     def _refuse_living(self, record: tuple[Owner, float] | None) -> None:
-        living = (Liveness.ALIVE, Liveness.REMOTE)
-        if record and record[0].liveness(record[1], self.now) in living:
+        living = (Health.ALIVE, Health.REMOTE)
+        if record and record[0].health(record[1], self.now) in living:
             raise AlreadyWatched(f"{self._job} is watched by {record[0]}")
 
     def _claimed_by_other(self) -> AlreadyWatched:
@@ -159,12 +157,11 @@ class OwnerRecord:
     def heartbeat(self) -> bool:
         """Renew the heartbeat; return False without a record: another owner may have come and gone.
 
-        Raises:
-            AlreadyWatched: this monitor missed heartbeats, another one adopted the job: stop watching it.
+        AlreadyWatched if this monitor missed heartbeats and another one adopted the job: stop watching it.
         """
         record = self.read()
         if record and record[0] != Owner.this_process():
-            if record[0].liveness(record[1], self.now) is not Liveness.DEAD:
+            if record[0].health(record[1], self.now) is not Health.DEAD:
                 raise AlreadyWatched(f"{self._job} was adopted by {record[0]}")
             with suppress(StorageFailed):  # the other owner is dead and does no harm
                 self.write(Owner.this_process())
@@ -177,11 +174,9 @@ class OwnerRecord:
         return True
 
     def check(self) -> None:
-        """Check that this process is the owner.
+        """Check that this process is the owner, else raise AlreadyWatched.
 
-        Raises:
-            AlreadyWatched: another process is the owner.
-            StorageFailed: another process may have been the owner, so that the state must be read again.
+        StorageFailed if another one may have been the owner meanwhile, so that the state must be read again.
         """
         if not self.heartbeat():
             raise StorageFailed(f"{self._job} has no owner record, so its state must be read again")
@@ -212,11 +207,7 @@ def acquire_job(path: Path) -> int:
 
     The lock survives an exec, and the kernel releases it when the process ends for whatever reason. The owner
     record beside the lock file decides where the lock has no effect: between hosts on some file systems, and
-    everywhere on a file system without locks.
-
-    Raises:
-        AlreadyWatched: another process owns the job.
-        StorageFailed: the lock or the owner record cannot be written.
+    everywhere on a file system without locks. AlreadyWatched if another process owns the job.
     """
     descriptor = acquire(path)
     if descriptor is None:
@@ -231,11 +222,7 @@ def acquire_job(path: Path) -> int:
 
 
 def acquire_jobs(home: Home, state_ids: Iterable[str]) -> dict[str, int]:
-    """Lock those of these jobs that have no owner; return state id -> descriptor of the lock.
-
-    Raises:
-        StorageFailed: a lock or an owner record cannot be written.
-    """
+    """Lock those of these jobs that have no owner; return state id -> descriptor of the lock."""
     locks = {}
     for state_id in state_ids:
         with suppress(AlreadyWatched):
@@ -244,7 +231,7 @@ def acquire_jobs(home: Home, state_ids: Iterable[str]) -> dict[str, int]:
 
 
 def blocked_because(home: Home, state_id: str) -> str:
-    """Return why a job cannot be locked or owned: the path in the way, and what to do; empty if it can be."""
+    """Return which path prevents that a job is locked or owned, and what to do; empty if none does."""
     for path in (home.lock_file(state_id), home.owner_file(state_id)):
         if why := blocking_file(path):
             return f"{path} is in the way: {why}"
@@ -258,15 +245,11 @@ class RequestFile:
     path: Path
 
     def create(self) -> None:
-        """Make the request.
-
-        Raises:
-            StorageFailed: the file cannot be written.
-        """
+        """Make the request."""
         touch_private(self.path)
 
     def is_pending(self) -> bool:
-        """Whether the request was made; a foreign file or folder in its place is not a request."""
+        """Whether the request was made; a foreign file or folder in its place is none."""
         return os.path.lexists(self.path) and not blocking_file(self.path)
 
     def clear(self) -> None:

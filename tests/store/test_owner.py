@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
-from jobmon_core.store.owner import STALE_AFTER_S, Liveness, Owner, OwnerRecord
+from jobmon_core.store.owner import STALE_AFTER_S, Health, Owner, OwnerRecord
 from jobmon_core.system.process import start_ticks
 from tests.support.processes import python, said, stat_of
 from tests.support.waiting import eventually
@@ -43,36 +43,36 @@ sys.stdin.readline()
 """
 
 
-def life(owner: Owner, heartbeat_s: float | None = None) -> Liveness:
-    return owner.liveness(time.time() if heartbeat_s is None else heartbeat_s)
+def life(owner: Owner, heartbeat_s: float | None = None) -> Health:
+    return owner.health(time.time() if heartbeat_s is None else heartbeat_s)
 
 
 def test_this_process_is_alive_with_any_heartbeat() -> None:
-    assert life(Owner.this_process(), heartbeat_s=0.0) is Liveness.ALIVE
+    assert life(Owner.this_process(), heartbeat_s=0.0) is Health.ALIVE
 
 
 def test_a_reused_pid_is_not_the_owner() -> None:
     this = Owner.this_process()
-    assert life(replace(this, start_ticks=this.start_ticks + 1)) is Liveness.DEAD
+    assert life(replace(this, start_ticks=this.start_ticks + 1)) is Health.DEAD
 
 
 def test_no_owner_survives_a_reboot() -> None:
-    assert life(replace(Owner.this_process(), boot_id="another")) is Liveness.DEAD
+    assert life(replace(Owner.this_process(), boot_id="another")) is Health.DEAD
 
 
 def test_an_owner_without_a_process_is_dead() -> None:
-    assert life(replace(Owner.this_process(), pid=2**22 + 1)) is Liveness.DEAD
+    assert life(replace(Owner.this_process(), pid=2**22 + 1)) is Health.DEAD
 
 
 @pytest.mark.parametrize("pid", [0, -1])
 def test_an_owner_with_an_impossible_pid_is_dead(pid: int) -> None:
-    assert life(replace(Owner.this_process(), pid=pid, start_ticks=0)) is Liveness.DEAD
+    assert life(replace(Owner.this_process(), pid=pid, start_ticks=0)) is Health.DEAD
 
 
 def test_an_owner_on_another_host_is_alive_while_its_heartbeat_is_recent() -> None:
     elsewhere = replace(Owner.this_process(), host="another-login-node", pid=1)
-    assert life(elsewhere) is Liveness.REMOTE
-    assert life(elsewhere, time.time() - STALE_AFTER_S - 1) is Liveness.STALE
+    assert life(elsewhere) is Health.REMOTE
+    assert life(elsewhere, time.time() - STALE_AFTER_S - 1) is Health.STALE
 
 
 def test_an_owner_keeps_its_identity_through_an_exec() -> None:
@@ -87,7 +87,7 @@ def test_a_zombie_is_dead() -> None:
     with subprocess.Popen(["/bin/true"]) as process:
         eventually(lambda: stat_of(process.pid)[0] == "Z")
         owner = replace(Owner.this_process(), pid=process.pid, start_ticks=int(stat_of(process.pid)[19]))
-        assert life(owner) is Liveness.DEAD
+        assert life(owner) is Health.DEAD
 
 
 def test_a_process_is_recognized_under_any_program_name(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_process_is_recognized_under_any_program_name(tmp_path: Path) -> None:
         try:
             eventually(lambda: ") Z" in Path(f"/proc/{process.pid}/comm").read_text(encoding="ascii"))
             ticks = int(stat_of(process.pid)[19])
-            assert life(replace(Owner.this_process(), pid=process.pid, start_ticks=ticks)) is Liveness.ALIVE
+            assert life(replace(Owner.this_process(), pid=process.pid, start_ticks=ticks)) is Health.ALIVE
         finally:
             process.kill()
 
@@ -249,16 +249,16 @@ def test_a_heartbeat_is_compared_by_the_clock_of_the_file_system(record: OwnerRe
     dated = record.read()
     assert dated is not None
     hours_off_s = dated[1] + 4 * 3600  # this host's clock
-    assert ELSEWHERE.liveness(dated[1], lambda: hours_off_s) is Liveness.STALE
+    assert ELSEWHERE.health(dated[1], lambda: hours_off_s) is Health.STALE
     assert abs(record.now() - dated[1]) < 60
-    assert ELSEWHERE.liveness(dated[1], record.now) is Liveness.REMOTE
+    assert ELSEWHERE.health(dated[1], record.now) is Health.REMOTE
 
 
 def test_a_heartbeat_far_in_the_future_does_not_count(record: OwnerRecord) -> None:
     silent(record, ELSEWHERE, -10 * STALE_AFTER_S)
     dated = record.read()
     assert dated is not None
-    assert ELSEWHERE.liveness(dated[1], record.now) is Liveness.STALE
+    assert ELSEWHERE.health(dated[1], record.now) is Health.STALE
 
 
 def test_a_folder_in_the_place_of_a_record_is_reported_with_a_remedy(record: OwnerRecord) -> None:

@@ -12,7 +12,7 @@ from jobmon_core.domain.errors import AlreadyWatched, StorageFailed, UnknownJob
 from jobmon_core.domain.job.job_settings import RestartMode
 from jobmon_core.lifecycle.health import Health, find_watched, job_status, list_jobs
 from jobmon_core.store.jobs import Unreadable
-from jobmon_core.store.owner import Liveness, acquire_job
+from jobmon_core.store.owner import acquire_job
 from jobmon_core.store.remove_job import remove_job_files
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _remove(ctx: Context, job: WatchedJob, *, drop_given_up: bool = False) -> Re
 def _acquired(ctx: Context, job: WatchedJob) -> int:
     """Lock a job; its monitor, which may still look whether Slurm runs it again, is asked to let it go."""
     owner = ctx.owner_record(job.id).read()
-    if owner and owner[0].liveness() is Liveness.ALIVE:
+    if owner and owner[0].health() is Health.ALIVE:
         ctx.cancel_request(job.id).create()
         owner[0].wake()
         deadline_s = ctx.clock.now() + _RELEASE_TIMEOUT_S

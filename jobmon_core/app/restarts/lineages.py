@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.domain.errors import JobmonError, StateUnreadable
 from jobmon_core.domain.job.restart.summary import summary_of
-from jobmon_core.store.owner import Liveness
+from jobmon_core.store.owner import Health
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,5 +106,5 @@ def end(ctx: Context, lineage_id: str, why: str = _BY_HAND) -> None:
 def wake_monitor(ctx: Context, state_id: str) -> None:
     """Have the monitor of a job, if it runs on this host, look whether a restart that was due still is."""
     owner = ctx.owner_record(state_id).read()
-    if owner and owner[0].liveness() is Liveness.ALIVE:
+    if owner and owner[0].health() is Health.ALIVE:
         owner[0].wake()
