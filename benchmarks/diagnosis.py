@@ -31,7 +31,7 @@ from benchmarks.corpus import Case, CorpusInvalid, read_corpus
 from benchmarks.options import options_parser
 from benchmarks.report import PlainLogs, Speed, as_json, as_text
 from benchmarks.scores import Verdict, count
-from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.errors import Invalid
 from jobmon_core.domain.logs.diagnosis.diagnose import diagnose
 from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines, clean_lines
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         cases = read_corpus(options.corpus)
         bench = Bench.loaded(cases)
-    except (CorpusInvalid, PatternsInvalid) as error:
+    except (CorpusInvalid, Invalid) as error:
         print(f"diagnosis.py: {error}", file=sys.stderr)
         return 2
     jobmon, baseline = bench.diagnose_all(), bench.guess_all()
@@ -99,7 +99,7 @@ class Bench:
         """Load the shipped patterns.
 
         Raises:
-            PatternsInvalid: they have errors.
+            Invalid: they have errors.
         """
         started_s = time.process_time()
         matcher = Matcher(load_patterns())

@@ -26,7 +26,7 @@ from tabulate import tabulate
 from benchmarks.corpus import Case, CorpusInvalid, read_corpus
 from benchmarks.figures import Figure, report
 from benchmarks.options import options_parser
-from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.errors import Invalid
 from jobmon_core.domain.job.job_settings import RestartMode, RestartSettings
 from jobmon_core.domain.job.restart.decide import decide_restart
 from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, PickedCheckpoint, Verdict
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         cases = read_corpus(options.corpus)
         matcher = Matcher(load_patterns())
         decisions = [(case, decision_about(case, matcher)) for case in cases]
-    except (CorpusInvalid, PatternsInvalid) as error:
+    except (CorpusInvalid, Invalid) as error:
         print(f"restart_rules.py: {error}", file=sys.stderr)
         return 2
     wrong = [(case, each) for case, each in decisions if is_wrong(case, each)]

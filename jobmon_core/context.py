@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.delivery.routing import ChannelType
+    from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.notes import JobNotes
     from jobmon_core.domain.job.restart.model import ProcessesLeft
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
         Scheduler,
         Submitter,
     )
-    from jobmon_core.store.channels import AlertFiles, DeadChannels
+    from jobmon_core.store.channels import AlertFiles, ChannelFiles
     from jobmon_core.store.group_files import GroupStore
-    from jobmon_core.store.job_files import ProgressFile, RunRecordFile
+    from jobmon_core.store.job_files import RunRecordFile
     from jobmon_core.store.jobs import JobStore
     from jobmon_core.store.json_file import JsonFile
     from jobmon_core.store.lineages import LineageStore
@@ -56,12 +57,12 @@ _WATCH_LOCK_TIMEOUT_S = 120.0  # long enough for several commands started at onc
 
 
 def backend_names() -> tuple[str, ...]:
-    """Return the names of the backends to which scripts can be submitted; the first is the default."""
+    """Return the backends to which scripts can be submitted, the default first."""
     return tuple(name for name, backend in BACKENDS.items() if backend.submitter)
 
 
 def configurable_backends() -> tuple[str, ...]:
-    """Return what ``backend`` in the configuration may name; the first is the default."""
+    """Return what ``backend`` in the configuration may name, the default first."""
     return (*backend_names(), RAY)
 
 
@@ -84,12 +85,8 @@ class Context:
     ) -> None:
         """Set up without any I/O.
 
-        Args:
-            home: the folder of the user's jobmon.
-            environment: the variables that select the cluster and may hold secrets.
-            locks: descriptors of the locks of jobs, which child processes must close.
-            clock: the time; tests replace it.
-            channel_types: returns the table of channel types; tests add to it.
+        ``environment`` selects the cluster and may hold secrets; child processes must close ``locks``, the
+        descriptors of the locks of jobs; tests replace ``clock``, and add to the table of channel types.
         """
         self.home = home
         self.environment = environment
@@ -103,11 +100,7 @@ class Context:
         return cls(Home.find(environment), environment)
 
     def configuration(self) -> Config:
-        """Read and validate the configuration.
-
-        Raises:
-            ConfigInvalid: names every fault.
-        """
+        """Read and validate the configuration; ConfigInvalid names every fault."""
         from jobmon_core.store.config_file import read_config  # an idle monitor does not need it
 
         types = self.channel_types()
@@ -121,25 +114,25 @@ class Context:
         return JobStore(self.home.state)
 
     def monitor_log(self, state_id: str) -> MonitorLog:
-        """Return the log of the monitor of the job with this state id."""
+        """Return the log of a job's monitor."""
         from jobmon_core.store.monitor_log import MonitorLog
 
         return MonitorLog(self.home.log_file(state_id))
 
-    def progress_file(self, state_id: str) -> ProgressFile:
-        """Return the progress file of the job with this state id."""
-        from jobmon_core.store.job_files import ProgressFile
+    def progress_file(self, state_id: str) -> JsonFile[JobProgress]:
+        """Return the progress file of a job."""
+        from jobmon_core.store.job_files import progress_file
 
-        return ProgressFile(self.home.progress_file(state_id))
+        return progress_file(self.home.progress_file(state_id))
 
     def run_record(self, state_id: str) -> RunRecordFile:
-        """Return the record of what the job with this state id runs."""
+        """Return the record of what a job runs."""
         from jobmon_core.store.job_files import RunRecordFile
 
         return RunRecordFile(self.home.run_file(state_id))
 
     def notes(self, state_id: str) -> JsonFile[JobNotes]:
-        """Return the user's notes about the job with this state id."""
+        """Return the user's notes about a job."""
         from jobmon_core.domain.job.notes import MAX_FILE_BYTES, JobNotes
         from jobmon_core.store.json_file import JsonFile
 
@@ -152,19 +145,19 @@ class Context:
         return TaskTelemetry(self.home.telemetry_folder(state_id, task))
 
     def owner_record(self, state_id: str) -> OwnerRecord:
-        """Return the record of the process that watches the job with this state id."""
+        """Return the record of the process that watches a job."""
         from jobmon_core.store.owner import OwnerRecord
 
         return OwnerRecord(self.home.owner_file(state_id))
 
     def cancel_request(self, state_id: str) -> RequestFile:
-        """Return the request to stop watching the job with this state id."""
+        """Return the request to stop watching a job."""
         from jobmon_core.store.owner import RequestFile
 
         return RequestFile(self.home.cancel_file(state_id))
 
     def replay_request(self, state_id: str) -> RequestFile:
-        """Return the request to send the given-up messages of the job with this state id again."""
+        """Return the request to send the given-up messages of a job again."""
         from jobmon_core.store.owner import RequestFile
 
         return RequestFile(self.home.replay_file(state_id))
@@ -178,7 +171,7 @@ class Context:
 
     @property
     def messages(self) -> MessageStore:
-        """The messages that belong to no single job."""
+        """The messages about no single job."""
         from jobmon_core.store.message_files import MessageStore
 
         return MessageStore(self.home.messages)
@@ -198,11 +191,11 @@ class Context:
         return LineageStore(self.home.lineages)
 
     @property
-    def dead_channels(self) -> DeadChannels:
-        """The channels that refuse all messages."""
-        from jobmon_core.store.channels import DeadChannels
+    def channel_files(self) -> ChannelFiles:
+        """What monitors share about each channel."""
+        from jobmon_core.store.channels import ChannelFiles
 
-        return DeadChannels(self.home.shared_answers)
+        return ChannelFiles(self.home.shared_answers)
 
     def submitter(self, backend: str) -> Submitter:
         """Return the part of a backend that submits jobs."""
@@ -219,33 +212,33 @@ class Context:
         return find_backend(backend).scheduler(self.backend_resources(backend), cluster)
 
     def job_control(self, backend: str, cluster: str = "") -> JobControl:
-        """Return the interface that finds and changes a backend's jobs, by default on its default cluster."""
+        """Return what finds and changes a backend's jobs, by default on its default cluster."""
         control = find_backend(backend).job_control
         if control is None:
             raise SchedulerMissing(f"jobmon cannot list, cancel or hold jobs of the backend {backend!r}")
         return control(self.backend_resources(backend), cluster)
 
     def remote_jobs(self, backend: str, service: str) -> RemoteJobs:
-        """Return the interface that finds jobs of a service which names them by text, e.g. a Ray cluster."""
+        """Return what finds jobs of a service which names them by text, e.g. a Ray cluster."""
         remote_jobs = find_backend(backend).remote_jobs
         if remote_jobs is None:
             raise SchedulerMissing(f"jobs of the backend {backend!r} have numbers, not names")
         return remote_jobs(self.backend_resources(backend), service)
 
     def manual_commands(self, job: WatchedJob) -> ManualCommands:
-        """Return how a user looks at a job of a service, stops it and starts it again; nothing for others."""
+        """Return how a user looks at a job of a service, stops it and starts it again."""
         backend = BACKENDS.get(job.backend) if job.remote else None
         if backend is None:
             return ManualCommands()
         return backend.manual_commands(self.backend_resources(job.backend), job.cluster, job.job_id, job.name)
 
     def cluster_resources(self, backend: str, service: str) -> ClusterResources | Unreachable | None:
-        """Query what a service, e.g. a Ray cluster, has and what its jobs hold; None if it counts none."""
+        """Query what a service, e.g. a Ray cluster, has and its jobs hold; None if it counts none."""
         query = find_backend(backend).cluster_resources
         return query(self.backend_resources(backend), service) if query else None
 
     def machine_sample(self, job: WatchedJob) -> Sample | None:
-        """Return the latest figures of a job's machine; None without any, e.g. if agents measure them."""
+        """Return the latest figures of a job's machine; None e.g. if agents measure them."""
         sample_of = find_backend(job.backend).machine_sample
         return sample_of(self.backend_resources(job.backend), job.cluster, job.job_id) if sample_of else None
 
@@ -255,12 +248,12 @@ class Context:
         return files_of(self.backend_resources(job.backend), job.job_id) if files_of else None
 
     def machine_markers(self, job: WatchedJob) -> dict[str, bool] | None:
-        """Return whether the latest look showed a job's markers; None if they can be looked for here."""
+        """Return whether the latest look showed a job's markers; None if they can be read here."""
         markers_of = find_backend(job.backend).machine_markers
         return markers_of(self.backend_resources(job.backend), job.job_id) if markers_of else None
 
     def machine_folders(self, job: WatchedJob) -> MachineFolders | None:
-        """Return what reads folders on a job's machine; None if its files can be read here, or not at all."""
+        """Return what reads folders on a job's machine; None if they can be read here, or not at all."""
         folders_of = find_backend(job.backend).machine_folders
         return (
             folders_of(self.backend_resources(job.backend), job.cluster, job.job_id) if folders_of else None
@@ -268,10 +261,7 @@ class Context:
 
     def processes_left(self, job: WatchedJob) -> ProcessesLeft | Unreachable | None:
         """Look for processes of a job's lineage on its machine; None if its end proves that none is left."""
-        query, place = (
-            find_backend(job.backend).processes_left,
-            job.attempt,
-        )
+        query, place = find_backend(job.backend).processes_left, job.attempt
         if query is None or place is None:
             return None
         return query(self.backend_resources(job.backend), job.cluster, job.job_id, place.lineage)
@@ -291,11 +281,8 @@ class Context:
     def shared_answer(self, kind: str, backend: str, *about: str, host: str = "") -> SharedAnswer:
         """Return the file with the latest answer of the scheduler that this environment selects.
 
-        Args:
-            kind: ``queue``, ``accounting`` or ``cluster``.
-            backend: the name of the backend.
-            about: the cluster (empty: the default one) and the user; none for ``cluster``.
-            host: whose monitors share the answer; empty for this host.
+        ``kind`` is ``queue``, ``accounting`` or ``cluster``; ``about``, but for the last, the cluster (empty:
+        the default one) and the user; ``host``, whose monitors share the answer, by default this one.
         """
         from jobmon_core.store.shared_answers import SharedAnswer
 

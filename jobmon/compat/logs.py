@@ -13,7 +13,7 @@ from jobmon_core.app.jobs.output import begin_following
 from jobmon_core.app.jobs.progress import LogProgress
 from jobmon_core.app.live.log_errors import AppendedErrors, LogError, own_patterns
 from jobmon_core.app.patterns import own_pattern_file
-from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.errors import Invalid
 from jobmon_core.domain.job.job_settings import JobSettings
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class LogParser:
             error_patterns: regexes (RE2 syntax) by name, instead of jobmon's failure patterns.
 
         Raises:
-            PatternsInvalid: names each error pattern that is not valid.
+            Invalid: names each error pattern that is not valid.
         """
         self._globs = file_names(log_patterns)
         self._settings = JobSettings(progress_patterns=dict(progress_patterns or {}))
@@ -51,7 +51,7 @@ class LogParser:
         """Return how far each worker is, by its name; only what was appended is read.
 
         Raises:
-            PatternsInvalid: a progress pattern is not valid.
+            Invalid: a progress pattern is not valid.
         """
         found = {}
         for name, path in self._paths().items():
@@ -59,7 +59,7 @@ class LogParser:
             try:
                 found[name] = progress_record(logs.read())
             except ValueError as error:
-                raise PatternsInvalid("progress_patterns", [str(error)]) from error
+                raise Invalid("progress_patterns", [str(error)]) from error
         return found
 
     def parse_errors(self) -> tuple[LogError, ...]:

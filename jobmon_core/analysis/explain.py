@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import modified_s
-from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.errors import Invalid
 from jobmon_core.domain.logs.diagnosis.diagnose import diagnose, names_root_cause
 from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.logs.diagnosis.headline import advice_with_module, what_failed_in_log
@@ -238,7 +238,7 @@ def _load_matcher(user_patterns: Path | None) -> tuple[Matcher, str]:
     own = read_patterns(user_patterns) if user_patterns else PatternFile("")
     try:
         return Matcher(load_patterns(own.patterns)), own.note
-    except PatternsInvalid as error:
+    except Invalid as error:
         return Matcher(()), f"no patterns could be used: {error}"
 
 

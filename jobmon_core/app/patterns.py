@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.explain import explain_files
-from jobmon_core.domain.errors import JobmonError, PatternsInvalid
+from jobmon_core.domain.errors import Invalid, JobmonError
 from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
 from jobmon_core.domain.logs.diagnosis.model import SlurmEvidence
@@ -92,7 +92,7 @@ def titles(own: PatternFile) -> dict[str, str]:
     """Return the titles of all patterns by id; empty if the shipped file is invalid."""
     try:
         return {pattern.id: pattern.title for pattern in load_patterns(own.patterns)}
-    except PatternsInvalid:
+    except Invalid:
         return {}  # the diagnosis itself reports that
 
 

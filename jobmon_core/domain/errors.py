@@ -53,10 +53,6 @@ class ConfigInvalid(Invalid):
     """The configuration has faults."""
 
 
-class PatternsInvalid(Invalid):
-    """A pattern file has faults."""
-
-
 class StateUnreadable(JobmonError):
     """A state file is missing, unreadable, damaged or of a newer jobmon. jobmon leaves it as it is."""
 

@@ -47,22 +47,21 @@ class Reports(NamedTuple):
     due_s: float = _NEVER_S  # when to look after the agents again
 
 
-class AgentDeps(NamedTuple):
-    """What `Agents` needs; tests replace each of them."""
-
-    launches: Callable[[WatchedJob, Task, AgentSettings], tuple[AgentLaunch, ...]]
-    processes: AgentProcesses
-    telemetry: Callable[[str, str], TaskTelemetry]
-    settings: Callable[[], AgentSettings]
-    clock: Clock
-
-
 class Agents:
     """The agents of all jobs of one monitor."""
 
-    def __init__(self, deps: AgentDeps) -> None:
-        """Begin without agents."""
-        self._deps = deps
+    def __init__(
+        self,
+        *,
+        launches: Callable[[WatchedJob, Task, AgentSettings], tuple[AgentLaunch, ...]],
+        processes: AgentProcesses,
+        telemetry: Callable[[str, str], TaskTelemetry],
+        settings: Callable[[], AgentSettings],
+        clock: Clock,
+    ) -> None:
+        """Begin without agents; tests replace each of the arguments."""
+        self._launches, self._processes, self._telemetry = launches, processes, telemetry
+        self._settings, self._clock = settings, clock
         self._agents: dict[str, dict[str, TaskAgent]] = {}  # by state id and task key
         self._started: list[tuple[str, TaskAgent]] = []  # with their state ids; some may have ended since
         self._interval_s = 0.0  # between reports
@@ -70,7 +69,7 @@ class Agents:
 
     def follow(self, job: WatchedJob, log: Log) -> Reports:
         """Start, restart and stop the agents of a job as it needs them; return what they report."""
-        settings, now_s = self._deps.settings(), self._deps.clock.now()
+        settings, now_s = self._settings(), self._clock.now()
         self._interval_s = settings.interval_s
         allowed = settings.enabled and not (job.settings and job.settings.no_agent) and not job.closed
         for task in job.tasks.values():
@@ -88,7 +87,7 @@ class Agents:
         running = self._running()
         if not running:
             return None
-        now_s = self._deps.clock.now()
+        now_s = self._clock.now()
         due = set()
         for state_id, agent in running:
             if not agent.is_stopping:
@@ -116,7 +115,7 @@ class Agents:
         self._started = [each for each in self._started if each[0] != state_id]
 
     def _keep(self, job: WatchedJob, task: Task, settings: AgentSettings, log: Log) -> None:
-        now_s, agent = self._deps.clock.now(), self._agent_of(job, task)
+        now_s, agent = self._clock.now(), self._agent_of(job, task)
         if agent.record.attempts.run_s != run_of(task):  # a new run, e.g. after a requeue
             agent.end_now()
             agent.save(AgentRecord(attempts=AgentAttempts(run_of(task))))
@@ -130,16 +129,16 @@ class Agents:
     def _agent_of(self, job: WatchedJob, task: Task) -> TaskAgent:
         agents = self._agents.setdefault(job.id, {})
         if task.key not in agents:
-            telemetry, nodes = self._deps.telemetry(job.id, task.key), node_names(task.nodes) or ("",)
-            now_s = self._deps.clock.now()
-            agent = TaskAgent(telemetry, self._deps.processes, nodes, now_s, telemetry.record.read())
+            telemetry, nodes = self._telemetry(job.id, task.key), node_names(task.nodes) or ("",)
+            now_s = self._clock.now()
+            agent = TaskAgent(telemetry, self._processes, nodes, now_s, telemetry.record.read())
             agent.expect_new_reports()
             agents[task.key] = agent
             self._started.append((job.id, agent))
         return agents[task.key]
 
     def _start(self, job: WatchedJob, task: Task, settings: AgentSettings, log: Log) -> None:
-        agent, now_s = self._agent_of(job, task), self._deps.clock.now()
+        agent, now_s = self._agent_of(job, task), self._clock.now()
         before = agent.record.attempts
         if problem := self._why_none_starts(settings, now_s):
             if problem != before.problem:
@@ -149,7 +148,7 @@ class Agents:
         agent.nodes = node_names(task.nodes) or ("",)
         attempts = replace(before, started_s=now_s, ended_s=None, problem="")
         try:
-            launches = self._deps.launches(job, task, settings)
+            launches = self._launches(job, task, settings)
             record = self._launch(agent, launches, attempts)
         except (OSError, StorageFailed) as error:
             agent.save(AgentRecord(attempts=attempts.after_end(now_s, str(error))))
@@ -184,7 +183,7 @@ class Agents:
         launch = launches[attempts.failures % len(launches)]
         private_folder(agent.telemetry.folder)
         agent.expect_new_reports()
-        start, errors = self._deps.processes.start, agent.telemetry.error_file
+        start, errors = self._processes.start, agent.telemetry.error_file
         processes = tuple(start(command, errors) for command in launch.commands)
         return AgentRecord(processes, launch.stop_signal, attempts)
 

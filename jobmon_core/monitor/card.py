@@ -16,7 +16,6 @@ from jobmon_core.domain.delivery.card import CardChannel, CardPhase
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.messages.card import card_of
 from jobmon_core.domain.messages.card_schedule import closed_card, current_card, phase_of, postponed_card
-from jobmon_core.store.channels import SendQueues
 from jobmon_core.system.json_codec import to_json
 
 if TYPE_CHECKING:
@@ -46,8 +45,7 @@ def updated_card(ctx: Context, job: WatchedJob) -> JobCard:
     shown = _checksum(content)
     if job.card.message_id and shown == job.card.shown:
         return current_card(job, now_s)
-    queues = SendQueues(ctx.dead_channels.folder)
-    turn = queues.request_card_turn(
+    turn = ctx.channel_files.request_card_turn(
         to.fingerprint,
         job.id,
         now_s,
@@ -60,7 +58,9 @@ def updated_card(ctx: Context, job: WatchedJob) -> JobCard:
         return postponed_card(job, turn.again_s)
     receipt, card = _send(to, job, content, now_s)
     card = replace(card, shown=shown) if receipt.is_delivered else card
-    queues.record_card_result(to.fingerprint, job.id, receipt, ctx.clock.now(), is_closed=card.closed)
+    ctx.channel_files.record_card_result(
+        to.fingerprint, job.id, receipt, ctx.clock.now(), is_closed=card.closed
+    )
     return card
 
 
@@ -73,7 +73,7 @@ def _channel_for(ctx: Context, config: Config, card: JobCard) -> CardChannel | N
         channel = configured.channel
         if not isinstance(channel, CardChannel) or card.fingerprint not in ("", channel.fingerprint):
             continue
-        if not ctx.dead_channels.why(channel.fingerprint):
+        if not ctx.channel_files.why_dead(channel.fingerprint):
             return channel
     return None
 

@@ -25,7 +25,6 @@ from jobmon_core.domain.delivery.plan import Situation, targets_of
 from jobmon_core.domain.delivery.reminders import after_ack, reminder, takeover
 from jobmon_core.domain.delivery.send_queue import DIGEST_TIMEOUT_S, Turn
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
-from jobmon_core.store.channels import SendQueues
 from jobmon_core.system.helper import Helper, HelperFailed, HelperRaised
 from jobmon_core.system.process import die_with_parent
 
@@ -34,18 +33,14 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.config import Config
+    from jobmon_core.domain.delivery.alert_settings import AlertSettings
     from jobmon_core.domain.delivery.outbox import Message
     from jobmon_core.domain.delivery.routing import ConfiguredChannel
     from jobmon_core.domain.delivery.send_queue import Entry as QueueEntry
-    from jobmon_core.store.channels import DeadChannels
+    from jobmon_core.store.channels import AlertFiles, ChannelFiles
     from jobmon_core.system.clock import Clock
 
     Save = Callable[[OutboxEntry], None]
-    from collections.abc import Callable
-
-    from jobmon_core.domain.delivery.alert_settings import AlertSettings
-    from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.store.channels import AlertFiles
 
 _ATTEMPT_TIMEOUT_S = 60.0
 _CONFIG_RECHECK_S, _CONFIG_DEADLINE_S = 30.0, 86_400.0
@@ -59,15 +54,11 @@ class Outbox:
     send: Callable[[ConfiguredChannel, OutboxEntry], Receipt]
     helper: Helper
     clock: Clock
-    dead_channels: DeadChannels
-    gate: AlertGate | None = None  # None: nothing holds or limits messages
+    files: ChannelFiles
+    alerts: AlertFiles | None = None  # None: nothing holds or limits messages
+    state_id: str = ""  # of the job; empty: the messages are about no single job
+    groups: Callable[[Message], tuple[str, ...]] = lambda _message: ()  # those that a message is about
     check_owner: Callable[[], None] = lambda: None  # raises an exception if others may send these messages
-
-    def _groups(self, message: Message, config: Config) -> tuple[str, ...]:
-        is_needed = self.gate and any(rule.groups for rule in config.routes)
-        if self.gate and is_needed:
-            return self.gate.groups(message)
-        return ()
 
     def deliver(self, entry: OutboxEntry, save: Save) -> tuple[OutboxEntry, ...]:
         """Route a new entry to its channels, or make one attempt to send an entry that has a channel.
@@ -84,7 +75,8 @@ class Outbox:
             config = self.configuration()
         except ConfigInvalid as error:
             return (self._await_valid_config(entry, error),)
-        routed = config.channels_of(entry.message, self._groups(entry.message, config))
+        groups = self.groups(entry.message) if any(rule.groups for rule in config.routes) else ()
+        routed = config.channels_of(entry.message, groups)
         observer = next((each for each in config.programs if each.name == entry.channel), None)
         if observer:
             return self._run_program(observer, entry, save)
@@ -109,19 +101,48 @@ class Outbox:
         routed: tuple[ConfiguredChannel, ...],
     ) -> tuple[OutboxEntry, ...]:
         now_s = self.clock.now()
-        if self.gate and entry.is_fresh:
-            entry = self.gate.admit(entry, channel, config.alerts, now_s)
+        if self.alerts and entry.is_fresh:
+            entry = self._admit(self.alerts, entry, channel.channel.fingerprint, config.alerts, now_s)
             if not entry.is_open or entry.next_try_s > now_s:
                 return (entry,)
         digest_from = 0
         if channel.shares_digests:
             digest_from = config.digest_from
         entry = self._deliver_to(channel, entry, save, digest_from)
-        if self.gate is None or self.gate.state_id:  # only messages about jobs can be acknowledged
+        if self.state_id or self.alerts is None:  # only messages about jobs can be acknowledged
             next_one = reminder(entry, config.alerts.reminder_s, self.clock.now())
             if next_one:
                 return (entry, next_one)
         return self._with_takeover(entry, routed, config)
+
+    def _admit(
+        self, files: AlertFiles, entry: OutboxEntry, fingerprint: str, settings: AlertSettings, now_s: float
+    ) -> OutboxEntry:
+        """Return the entry of a message that nobody sent yet.
+
+        It is to be sent, held, or closed: a digest lists it, or it is a reminder that was acknowledged.
+        """
+        user, message = files.user(), entry.message
+        if entry.reminders:
+            entry = after_ack(entry, user.acks.get(self.state_id), now_s)
+            if not entry.is_open or entry.next_try_s > now_s:
+                return entry
+        muted_until_s = None
+        if user.mutes:
+            targets = targets_of(self.state_id, self.groups(message), message.kind)
+            muted_until_s = user.muted_until_s(targets, now_s)
+        is_limited = muted_until_s is not None or settings.limits_messages
+        if not (is_limited or files.has_history(fingerprint)):
+            return replace(entry, held="", held_until_s=None)
+        local = time.localtime(now_s)
+        situation = Situation(
+            level=message.level,
+            subject=f"{self.state_id} {message.ref} {message.kind}",
+            now_s=now_s,
+            minute=60 * local.tm_hour + local.tm_min,
+            muted_until_s=muted_until_s,
+        )
+        return files.admit(fingerprint, entry, situation, settings)
 
     def _run_program(
         self, program: ConfiguredChannel, entry: OutboxEntry, save: Save
@@ -138,11 +159,10 @@ class Outbox:
     ) -> tuple[OutboxEntry, ...]:
         if not entry.given_up or entry.message.changes:  # a change of state is for a program alone
             return (entry,)
-        is_dead = self.dead_channels.why
         working = [
             channel
             for channel in config.channels
-            if channel.notifies and not is_dead(channel.channel.fingerprint)
+            if channel.notifies and not self.files.why_dead(channel.channel.fingerprint)
         ]
         other = takeover(entry, routed, working)
         if other:
@@ -152,16 +172,15 @@ class Outbox:
     def _deliver_to(
         self, channel: ConfiguredChannel, entry: OutboxEntry, save: Save, digest_from: int
     ) -> OutboxEntry:
-        fingerprint = channel.channel.fingerprint
-        queues = SendQueues(self.dead_channels.folder)
+        fingerprint, queues = channel.channel.fingerprint, self.files
         if digest_from and entry.message.digestible and not queues.can_agree(fingerprint):
             digest_from = 0
         if entry.offered_s is not None and entry.fingerprint not in ("", fingerprint):
             # the channel's settings have changed since the offer, so that it is in another queue
             entry = queues.withdraw_offer(entry.fingerprint, entry)
-        why = self.dead_channels.why(fingerprint)
+        why = queues.why_dead(fingerprint)
         if not why or entry.offered_s is not None:  # a digest may have delivered what was offered
-            turn = self._request_turn(queues, fingerprint, entry, save, digest_from)
+            turn = self._request_turn(fingerprint, entry, save, digest_from)
             entry = turn.entry
             if turn.again_s is not None:
                 return replace(entry, next_try_s=turn.again_s)
@@ -175,25 +194,23 @@ class Outbox:
         receipt = self._attempt(channel, attempt, taken)
         if receipt.outcome is DeliveryOutcome.CHANNEL_DEAD:
             with suppress(StorageFailed):  # without the mark, the next message finds out again
-                self.dead_channels.mark_dead(fingerprint, receipt.why)
+                queues.mark_dead(fingerprint, receipt.why)
         ended = apply_receipt(attempt, receipt, self.clock.now())
         queues.record_result(
             fingerprint, ended, receipt, self.clock.now(), began_s=began_s, digest_from=digest_from
         )
         return ended
 
-    def _request_turn(
-        self, queues: SendQueues, fingerprint: str, entry: OutboxEntry, save: Save, digest_from: int
-    ) -> Turn:
+    def _request_turn(self, fingerprint: str, entry: OutboxEntry, save: Save, digest_from: int) -> Turn:
         now_s = self.clock.now()
         if (again_s := unconfirmed_until_s(entry, now_s)) is not None:
             return Turn(entry, again_s)
-        turn = queues.request_turn(fingerprint, entry, now_s, digest_from)
+        turn = self.files.request_turn(fingerprint, entry, now_s, digest_from)
         if not turn.may_offer:
             return turn
         offered = replace(turn.entry, offered_s=now_s, fingerprint=fingerprint)
         save(offered)  # first, since from then on other monitors may send it
-        queues.add_offer(fingerprint, offered)
+        self.files.add_offer(fingerprint, offered)
         return Turn(offered, turn.again_s)
 
     def _await_valid_config(self, entry: OutboxEntry, error: ConfigInvalid) -> OutboxEntry:
@@ -236,7 +253,7 @@ def new_outbox(
     """
 
     def send(channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
-        return channel.channel.deliver(entry).receipt
+        return channel.channel.deliver(entry)
 
     from jobmon_core.store.group_files import groups_of_job, groups_of_message
 
@@ -245,8 +262,17 @@ def new_outbox(
             return groups_of_job(ctx.groups, state_id)
         return groups_of_message(ctx.groups, message.id)
 
-    gate = AlertGate(ctx.alerts, state_id, groups)
-    return Outbox(ctx.configuration, send, Helper(close_fds), ctx.clock, ctx.dead_channels, gate, check_owner)
+    return Outbox(
+        ctx.configuration,
+        send,
+        Helper(close_fds),
+        ctx.clock,
+        ctx.channel_files,
+        ctx.alerts,
+        state_id,
+        groups,
+        check_owner,
+    )
 
 
 def _route(
@@ -263,13 +289,13 @@ def _route(
 
 
 def reopen_all(
-    outbox: tuple[OutboxEntry, ...], config: Config, dead: DeadChannels
+    outbox: tuple[OutboxEntry, ...], config: Config, files: ChannelFiles
 ) -> tuple[OutboxEntry, ...]:
     """Return an outbox in which the given-up messages that can be sent now are open.
 
     If a channel gets its message again, the one that took over from it does not get it, too.
     """
-    after = tuple(reopen(entry, config, dead) for entry in outbox)
+    after = tuple(reopen(entry, config, files) for entry in outbox)
     again = {entry.key for before, entry in zip(outbox, after, strict=True) if entry != before}
     return tuple(
         before if before.instead_of and (before.message.id, before.instead_of) in again else entry
@@ -277,7 +303,7 @@ def reopen_all(
     )
 
 
-def reopen(entry: OutboxEntry, config: Config, dead: DeadChannels) -> OutboxEntry:
+def reopen(entry: OutboxEntry, config: Config, files: ChannelFiles) -> OutboxEntry:
     """Reopen a given-up message if its channel was configured or changed since, or works again."""
     if not entry.given_up:
         return entry
@@ -286,46 +312,7 @@ def reopen(entry: OutboxEntry, config: Config, dead: DeadChannels) -> OutboxEntr
     else:
         channels = list(config.channels_of(entry.message))
     is_unchanged = any(channel.channel.fingerprint == entry.fingerprint for channel in channels)
-    works_again = entry.channel_was_dead and not dead.why(entry.fingerprint)
+    works_again = entry.channel_was_dead and not files.why_dead(entry.fingerprint)
     if not channels or (is_unchanged and not works_again):
         return entry
     return reopened(entry)
-
-
-@dataclass(frozen=True, slots=True)
-class AlertGate:
-    """Decides about the messages of one job, or about messages of no single job."""
-
-    files: AlertFiles
-    state_id: str = ""  # of the job; empty: the messages are about no single job
-    groups: Callable[[Message], tuple[str, ...]] = lambda _message: ()  # those that a message is about
-
-    def admit(
-        self, entry: OutboxEntry, channel: ConfiguredChannel, settings: AlertSettings, now_s: float
-    ) -> OutboxEntry:
-        """Return the entry of a message that nobody sent yet.
-
-        It is to be sent, held, or closed: a digest lists it, or it is a reminder that was acknowledged.
-        """
-        user, message = self.files.user(), entry.message
-        if entry.reminders:
-            entry = after_ack(entry, user.acks.get(self.state_id), now_s)
-            if not entry.is_open or entry.next_try_s > now_s:
-                return entry
-        muted_until_s = None
-        if user.mutes:
-            targets = targets_of(self.state_id, self.groups(message), message.kind)
-            muted_until_s = user.muted_until_s(targets, now_s)
-        fingerprint = channel.channel.fingerprint
-        is_limited = muted_until_s is not None or settings.limits_messages
-        if not (is_limited or self.files.has_history(fingerprint)):
-            return replace(entry, held="", held_until_s=None)
-        local = time.localtime(now_s)
-        situation = Situation(
-            level=message.level,
-            subject=f"{self.state_id} {message.ref} {message.kind}",
-            now_s=now_s,
-            minute=60 * local.tm_hour + local.tm_min,
-            muted_until_s=muted_until_s,
-        )
-        return self.files.admit(fingerprint, entry, situation, settings)

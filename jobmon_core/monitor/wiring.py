@@ -14,7 +14,7 @@ from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.messages.card_schedule import closed_card, postponed_card
 from jobmon_core.domain.node.telemetry.agent import AgentOptions, AgentSettings
-from jobmon_core.monitor.agents import AgentDeps, Agents
+from jobmon_core.monitor.agents import Agents
 from jobmon_core.monitor.done_hints import DoneHints, with_proof
 from jobmon_core.monitor.groups.keeper import GroupKeeper
 from jobmon_core.monitor.heartbeat import Heartbeat, call_url
@@ -66,13 +66,11 @@ class MonitorFactory:
         self._groups: GroupKeeper | None = None
         self._agent_settings = AgentSettings(enabled=False)  # until a valid configuration was read
         self.agents = Agents(
-            AgentDeps(
-                launches=self._agent_launches,
-                processes=AgentProcesses(),
-                telemetry=ctx.telemetry,
-                settings=self._current_agent_settings,
-                clock=ctx.clock,
-            )
+            launches=self._agent_launches,
+            processes=AgentProcesses(),
+            telemetry=ctx.telemetry,
+            settings=self._current_agent_settings,
+            clock=ctx.clock,
         )
 
     def job_monitor(self, state_id: str, log: Log) -> JobMonitor:

@@ -36,16 +36,17 @@ _STORAGE_RETRY_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class SendQueues:
-    """The queues of messages, one file per channel and host; if the disk fails, messages are sent at once.
+class ChannelFiles:
+    """What monitors share about a channel: its queue and its cards on each host, and whether it is dead.
 
-    ``digest_from``: this many ends within a short time are reported in one digest; 0 if none are.
+    If the disk fails, messages are sent at once. ``digest_from``: this many ends within a short time are
+    reported in one digest; 0 if none are.
     """
 
     folder: Path
 
     def can_agree(self, fingerprint: str) -> bool:
-        """Return whether monitors can agree on who sends a message: only if the file system has locks."""
+        """Whether monitors can agree on who sends a message: only if the file system has locks."""
         try:
             return has_locks(self._file(fingerprint).lock_path)
         except StorageFailed:
@@ -54,7 +55,7 @@ class SendQueues:
     def request_turn(
         self, fingerprint: str, outgoing: OutboxEntry, now_s: float, digest_from: int = 0
     ) -> Turn:
-        """Queue a message; return whether it may be sent now, and what is known about its offer."""
+        """Do as `send_queue.request_turn`."""
         turn = Turn(lose_track(outgoing))
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
@@ -66,11 +67,11 @@ class SendQueues:
         return turn
 
     def add_offer(self, fingerprint: str, outgoing: OutboxEntry) -> None:
-        """Offer a waiting message, whose ``offered_s`` is saved, to digests of other monitors."""
+        """Do as `send_queue.add_offer`."""
         self._changed(fingerprint, lambda queue: (send_queue.add_offer(queue, outgoing), None), None)
 
     def withdraw_offer(self, fingerprint: str, outgoing: OutboxEntry) -> OutboxEntry:
-        """Withdraw the offer of a message; return its entry, marked as a repeat if a digest may have it."""
+        """Do as `send_queue.withdraw_offer`; if the disk fails, a digest may have the message."""
         # if the queue cannot be written, another monitor may still take the offer
         withdraw = partial(send_queue.withdraw_offer, outgoing=outgoing)
         return self._changed(fingerprint, withdraw, lose_track(outgoing))
@@ -78,7 +79,7 @@ class SendQueues:
     def take_offers(
         self, fingerprint: str, outgoing: OutboxEntry, began_s: float, digest_from: int
     ) -> tuple[Entry, ...]:
-        """Take the offers to be sent in a digest with a message; empty if it is to be sent singly."""
+        """Do as `send_queue.take_offers`; if the disk fails, the message is sent singly."""
         take = partial(send_queue.take_offers, outgoing=outgoing, began_s=began_s, digest_from=digest_from)
         return self._changed(fingerprint, take, ())
 
@@ -92,7 +93,7 @@ class SendQueues:
         began_s: float = 0.0,
         digest_from: int = 0,
     ) -> None:
-        """Record the result of an attempt to send; ``outgoing`` is the outbox entry after the attempt."""
+        """Do as `send_queue.record_result`."""
 
         def record(queue: SendQueue) -> tuple[SendQueue, None]:
             after = send_queue.record_result(
@@ -105,7 +106,6 @@ class SendQueues:
     def _changed(
         self, fingerprint: str, change: Callable[[SendQueue], tuple[SendQueue, T]], otherwise: T
     ) -> T:
-        """Change a queue under its lock; return the result of that, ``otherwise`` if the disk fails."""
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
             queue, result = change(file.read())
@@ -116,7 +116,7 @@ class SendQueues:
     def request_card_turn(
         self, fingerprint: str, state_id: str, now_s: float, *, is_posted: bool, is_pending: bool
     ) -> CardTurn:
-        """Return whether the card of a job may be posted or edited now: never while a message waits."""
+        """Do as `card.request_card_turn`, but never while a message waits."""
         file, budget_file = self._file(fingerprint), self._budget_file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
             if (busy_until_s := file.read().busy_until_s(now_s)) is not None:
@@ -131,7 +131,7 @@ class SendQueues:
     def record_card_result(
         self, fingerprint: str, state_id: str, receipt: Receipt, now_s: float, *, is_closed: bool
     ) -> None:
-        """Record the result of an attempt to post or edit a card; ``is_closed``: no other follows."""
+        """Do as `card.record_card_result`."""
         file = self._budget_file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
             file.write(card.record_card_result(file.read(), state_id, receipt, now_s, is_closed=is_closed))
@@ -142,56 +142,44 @@ class SendQueues:
         return JsonFile(path, SendQueue, _MAX_BYTES, durable=False)
 
     def _budget_file(self, fingerprint: str) -> JsonFile[CardBudget]:
-        """Return the budget of the cards in a channel, with the same lock as its queue."""
+        """Return the budget of the cards; the lock is that of the queue."""
         path = self.folder / f"{file_name(fingerprint, os.uname().nodename)}.cards"
         return JsonFile(path, CardBudget, durable=False)
 
-
-@dataclass(frozen=True, slots=True)
-class DeadChannels:
-    """Marks channels that refuse all messages. No monitor sends to them: Discord restricts clients that do.
-
-    A mark holds until the channel's settings change, `jobmon test-alerts` or `test-discord` reaches the
-    channel, or `jobmon replay` sends one of its messages again.
-    """
-
-    folder: Path
-
     def mark_dead(self, fingerprint: str, why: str) -> None:
-        """Mark a channel as dead.
+        """Mark a channel as one that refuses all messages.
 
-        Raises:
-            StorageFailed: the file cannot be written.
+        No monitor sends to it: Discord restricts clients that do. The mark holds until the channel's settings
+        change, `jobmon test-alerts` or `test-discord` reaches it, or `jobmon replay` sends one of its
+        messages.
         """
-        write_atomically(self._path(fingerprint), why.encode("utf-8", "replace"))
+        write_atomically(self._mark(fingerprint), why.encode("utf-8", "replace"))
 
-    def why(self, fingerprint: str) -> str:
-        """Return why a channel is dead; empty if it is not known to be."""
+    def why_dead(self, fingerprint: str) -> str:
+        """Return why a channel refuses all messages; empty if it is not known to do so."""
         try:
-            return self._path(fingerprint).read_text("utf-8", errors="replace")
+            return self._mark(fingerprint).read_text("utf-8", errors="replace")
         except OSError:
             return ""  # no mark, or an unreadable one: the next attempt finds out
 
-    def clear(self, fingerprint: str) -> None:
-        """Remove the mark of a channel, if there is one.
-
-        Raises:
-            StorageFailed: the file cannot be removed.
-        """
-        path = self._path(fingerprint)
+    def unmark_dead(self, fingerprint: str) -> None:
+        """Remove the mark of a channel, if there is one."""
+        path = self._mark(fingerprint)
         try:
-            with suppress(FileNotFoundError, IsADirectoryError):  # a folder is not a mark: `why` ignores it
+            with suppress(
+                FileNotFoundError, IsADirectoryError
+            ):  # a folder is not a mark: `why_dead` ignores it
                 path.unlink()
         except OSError as error:
             raise StorageFailed(f"{path} cannot be removed: {failure_reason(path, error)}") from error
 
-    def _path(self, fingerprint: str) -> Path:
+    def _mark(self, fingerprint: str) -> Path:
         return self.folder / f"{file_name(fingerprint)}.dead"
 
 
 @dataclass(frozen=True, slots=True)
 class AlertFiles:
-    """The files in one folder, see `Home.alerts`; it is not created here."""
+    """The files in one folder, which exists: see `Home.alerts`."""
 
     folder: Path
 
@@ -200,15 +188,11 @@ class AlertFiles:
         return JsonFile(self.folder / "user.json", MutesAndAcks, _MAX_BYTES)
 
     def user(self) -> MutesAndAcks:
-        """Return what the user muted and acknowledged; nothing if that cannot be read."""
+        """What the user muted and acknowledged; nothing if that cannot be read."""
         return self._user.read()
 
     def change_user(self, change: Callable[[MutesAndAcks], MutesAndAcks]) -> MutesAndAcks:
-        """Apply a change to what the user muted and acknowledged; return the result.
-
-        Raises:
-            StorageFailed: the file cannot be read or written.
-        """
+        """Change what the user muted and acknowledged; StorageFailed if it cannot be read."""
         file = self._user
         with lock(file.lock_path):
             changed = change(file.read_to_change())
@@ -216,7 +200,7 @@ class AlertFiles:
         return changed
 
     def has_history(self, fingerprint: str) -> bool:
-        """Whether messages to a channel were limited before: a later message may have to list them."""
+        """Whether messages to a channel were limited before: a later one may have to list them."""
         return self._history_path(fingerprint).exists()
 
     def _history_path(self, fingerprint: str) -> Path:
@@ -226,10 +210,7 @@ class AlertFiles:
     def admit(
         self, fingerprint: str, entry: OutboxEntry, situation: Situation, settings: AlertSettings
     ) -> OutboxEntry:
-        """Return the entry of a message: to be sent, held or closed, see `plan`. Save that decision.
-
-        If the disk fails, the message is sent.
-        """
+        """Do as `plan`, and save its decision; if the disk fails, the message is sent."""
         file = JsonFile(self._history_path(fingerprint), AlertHistory, _MAX_BYTES)
         with suppress(StorageFailed), lock(file.lock_path):
             before = file.read_to_change()

@@ -29,22 +29,15 @@ def read_config(
 ) -> Config:
     """Read and check the configuration; a missing file counts as an empty one.
 
-    ``backends`` are the names of the supported schedulers, the default first.
-
-    Raises:
-        ConfigInvalid: lists every fault, or says why the file cannot be read or that others can access it.
+    ``backends`` are the names of the supported schedulers, the default first. ConfigInvalid lists every
+    fault, or says why the file cannot be read or that others can access it.
     """
     secrets = SecretSources(environment, lambda name: _secret(path.parent, name), str(path.parent))
     return parse_config(_json(path), str(path), channel_types, secrets, backends)
 
 
 def read_hosts(path: Path) -> dict[str, Host]:
-    """Read only the hosts that are reached by ssh; a missing file has none.
-
-    Raises:
-        ConfigInvalid: lists the faults of this section, or says why the file cannot be read or that others
-            can access it.
-    """
+    """Read only the hosts that are reached by ssh; ConfigInvalid as `read_config`."""
     from jobmon_core.domain.node.hosts.settings import parse_hosts  # only for users who have such hosts
 
     data = _json(path)
@@ -94,8 +87,7 @@ def _exposed(path: Path, status: os.stat_result) -> str:
 def _secret(folder: Path, name: str) -> str:
     """Read a file that holds a secret; a relative name counts from the configuration's folder.
 
-    Raises:
-        OSError: the file cannot be read, is not UTF-8, or other users can access it; or its name is invalid.
+    OSError also if it is not UTF-8, other users can access it, or its name is invalid.
     """
     try:
         text, exposed = _read(folder / Path(name).expanduser())
@@ -109,10 +101,6 @@ def _secret(folder: Path, name: str) -> str:
 
 
 def write_config(path: Path, data: dict[str, object]) -> None:
-    """Write a configuration that only its owner can read.
-
-    Raises:
-        StorageFailed: the file cannot be written.
-    """
+    """Write a configuration that only its owner can read."""
     make_folder(path.parent)  # an existing folder keeps its mode: it may be a checkout that others read
     write_atomically(path, (json.dumps(data, indent=2) + "\n").encode())

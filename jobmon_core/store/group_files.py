@@ -33,7 +33,9 @@ _MAX_SHOWN = 10  # names in an error
 class GroupStore:
     """The groups in one folder, see `Home.groups`.
 
-    All methods that take a name, except `exists`, raise Invalid if no group can have it.
+    Methods that take a name, except `exists`, raise Invalid if no group can have it; those that read a
+    group, UnknownGroup, or StateUnreadable if its file cannot be read, which stays as it is; those that
+    write or lock, StorageFailed.
     """
 
     folder: Path
@@ -51,19 +53,14 @@ class GroupStore:
         return sorted(path.stem for path in self.folder.glob("*.json"))
 
     def exists(self, name: str) -> bool:
-        """Whether there is a group with this name, which may be any text, e.g. a job id."""
+        """Whether a group has this name, which may be any text, e.g. a job id."""
         try:
             return self.path(name).exists()
         except Invalid:
             return False
 
     def load(self, name: str) -> Group:
-        """Read a group.
-
-        Raises:
-            UnknownGroup: there is none with this name.
-            StateUnreadable: its file cannot be read; it stays unchanged.
-        """
+        """Read a group."""
         path = self.path(name)
         try:
             group = from_json(Group, json.loads(read_own(path, _MAX_BYTES)))
@@ -81,53 +78,30 @@ class GroupStore:
         return group
 
     def create(self, group: Group) -> bool:
-        """Save a new group durably; return False and change nothing if one with this name exists already.
-
-        Raises:
-            StorageFailed: the file cannot be written.
-        """
+        """Save a new group durably; False, and nothing changes, if one with its name exists."""
         path = self.path(group.name)
         private_folder(self.folder)
         return create_exclusive(path, encoded(group))
 
     def save(self, group: Group) -> None:
-        """Replace a group durably. Only its `locked` holder may do so.
-
-        Raises:
-            StorageFailed: the old file is still there, or the new one is, but may not survive a power cut.
-        """
+        """Replace a group durably; only its `locked` holder may do so."""
         write_atomically(self.path(group.name), encoded(group))
 
     @contextmanager
     def locked(self, name: str) -> Iterator[Group]:
-        """Hold the lock of a group for the ``with`` block, having waited for it; yield the group.
-
-        Raises:
-            UnknownGroup, StateUnreadable: as `load`.
-            StorageFailed: the lock cannot be used.
-        """
+        """Wait for the lock of a group and hold it for the ``with`` block; yield the group."""
         self.load(name)  # else the lock of a group that does not exist would be created
         with lock(self._lock_path(name)):
             yield self.load(name)
 
     @contextmanager
     def locked_if_free(self, name: str) -> Iterator[Group | None]:
-        """Like `locked`, but without waiting: yield None if another process holds the lock.
-
-        Raises:
-            UnknownGroup, StateUnreadable: as `load`.
-            StorageFailed: the lock cannot be used.
-        """
+        """Like `locked`, but yield None at once if another process holds the lock."""
         with try_lock(self._lock_path(name)) as is_acquired:
             yield self.load(name) if is_acquired else None
 
     def remove(self, name: str) -> None:
-        """Forget a group; its jobs and its log remain.
-
-        Raises:
-            UnknownGroup, StateUnreadable: as `load`.
-            StorageFailed: the lock cannot be used, or a file cannot be removed.
-        """
+        """Forget a group; its jobs and its log remain."""
         with self.locked(name):
             for path in (self.path(name), self.summary_path(name), self._lock_path(name)):
                 remove_file(path)
@@ -151,13 +125,13 @@ def groups_of_job(store: GroupStore, state_id: str) -> tuple[str, ...]:
 
 
 def groups_of_message(store: GroupStore, message_id: str) -> tuple[str, ...]:
-    """Return the name of the group that a message is about; empty if it is about a job or about neither."""
+    """Return the name of the group that a message is about; empty if it is about none."""
     found = [name for name in store.names() if _is_about(message_id, f"group-{name}-")]
     # a message about the group `sweep-1` could be one about a group `sweep` that was created at 1
     return (max(found, key=len),) if found else ()
 
 
 def _is_about(message_id: str, prefix: str) -> bool:
-    """Whether a message id begins with ``prefix`` and a number, as the time when a group was created."""
+    # the prefix, and when the group was created
     created_s = message_id.removeprefix(prefix).partition("-")[0]
     return message_id.startswith(prefix) and created_s.isdecimal()

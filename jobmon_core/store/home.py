@@ -41,7 +41,7 @@ class Home(NamedTuple):
         return cls(user_data_path("jobmon", appauthor=False))
 
     def was_removed(self) -> bool:
-        """Return whether the folder with the state files is missing; unlike `state`, this creates nothing."""
+        """Whether the folder with the state files is missing; unlike `state`, this creates nothing."""
         try:
             (self.root / "state").stat()
         except FileNotFoundError:
@@ -57,7 +57,7 @@ class Home(NamedTuple):
 
     @property
     def patterns(self) -> Path:
-        """The user's own failure patterns, which override those that jobmon ships."""
+        """The user's own failure patterns, which override the shipped ones."""
         return self.root / "patterns.json"
 
     @property
@@ -67,27 +67,27 @@ class Home(NamedTuple):
 
     @property
     def monitors(self) -> Path:
-        """The locks, owner records and requests of the jobs, and the locks of commands."""
+        """Locks, owner records and requests of the jobs, and locks of commands."""
         return private_folder(self.state / "monitors")
 
     @property
     def slots(self) -> Path:
-        """The slots of monitors; `jobmon_core.store.monitor_slots` creates it."""
+        """The slots of monitors; `store.monitor_slots` creates it."""
         return self.monitors / "slots"
 
     @property
     def offers(self) -> Path:
-        """Jobs offered to running monitors; created by `jobmon_core.lifecycle.adopt`."""
+        """Jobs offered to running monitors; `lifecycle.adopt` creates it."""
         return self.monitors / "offers"
 
     @property
     def shared_answers(self) -> Path:
-        """Files that monitors share: the scheduler's answers, outage notices, send queues, dead channels."""
+        """What monitors share: the scheduler's answers, outage notices, queues, dead channels."""
         return private_folder(self.state / "replies")
 
     @property
     def progress(self) -> Path:
-        """The progress file of each job, written by its monitor."""
+        """The progress of each job."""
         return private_folder(self.state / "progress")
 
     def progress_file(self, state_id: str) -> Path:
@@ -105,12 +105,12 @@ class Home(NamedTuple):
 
     @property
     def patrol_file(self) -> Path:
-        """The file with what the last patrols saw."""
+        """What the last patrols saw."""
         return self.monitors / "patrol.json"
 
     @property
     def patrol_log(self) -> Path:
-        """The log that an installed patrol without a channel writes."""
+        """The log of an installed patrol without a channel."""
         return self.logs / "patrol.log"
 
     @property
@@ -129,12 +129,12 @@ class Home(NamedTuple):
 
     @property
     def messages(self) -> Path:
-        """The messages that belong to no single job."""
+        """The messages about no single job."""
         return private_folder(self.state / "messages")
 
     @property
     def groups(self) -> Path:
-        """The groups of jobs, their locks and their summaries; `GroupStore.create` creates it."""
+        """The groups of jobs, their locks and summaries; `GroupStore.create` creates it."""
         return self.root / "state" / "groups"
 
     @property
@@ -147,20 +147,20 @@ class Home(NamedTuple):
         return self.logs / f"group-{name}.log"
 
     def telemetry_folder(self, state_id: str, task: str) -> Path:
-        """Return the folder of what agents measured of a task (a key; empty: the job); may be missing."""
+        """Return what agents measured of a task (a key; empty: the job); may be missing."""
         return self.telemetry(state_id) / (task or "job")
 
     def telemetry(self, state_id: str) -> Path:
-        """Return the folder of what agents measured of all tasks of a job; it may be missing."""
+        """Return what agents measured of all tasks of a job; may be missing."""
         return self.state / "telemetry" / state_id
 
     def backend_folder(self, name: str) -> Path:
-        """Return the folder of a backend, e.g. with the jobs of the local one; created if missing."""
+        """Return the folder of a backend, e.g. with the jobs of the local one."""
         return private_folder(self.state / name)
 
     @property
     def logs(self) -> Path:
-        """The logs of monitors, one per job, those of groups and patrols, and the diagnostics bundles."""
+        """The logs of monitors, groups and patrols, and the diagnostics bundles."""
         return private_folder(self.root / "logs")
 
     def log_file(self, state_id: str) -> Path:
@@ -168,7 +168,7 @@ class Home(NamedTuple):
         return self.logs / f"{state_id}.log"
 
     def bundle_file(self, state_id: str, task: str) -> Path:
-        """Return the file with the diagnostics of a task (a key; empty: the job) that failed."""
+        """Return the file with the diagnostics of a failed task (a key; empty: the job)."""
         return self.logs / f"{state_id}{f'.{task}' if task else ''}.diagnostics.txt"
 
     def lock_file(self, state_id: str) -> Path:
@@ -180,19 +180,15 @@ class Home(NamedTuple):
         return self.monitors / f"{state_id}.owner"
 
     def cancel_file(self, state_id: str) -> Path:
-        """Return the file that asks the owner of a job to stop watching it."""
+        """Return the request to the owner of a job to stop watching it."""
         return self.monitors / f"{state_id}.drop"
 
     def replay_file(self, state_id: str) -> Path:
-        """Return the file that asks the owner of a job to send its given-up messages again."""
+        """Return the request to the owner of a job to send its given-up messages again."""
         return self.monitors / f"{state_id}.replay"
 
     def clean_up(self) -> Iterator[Path]:
-        """Remove the temporary files and folders that killed processes left more than a day ago; yield each.
-
-        Raises:
-            StorageFailed: a folder cannot be read.
-        """
+        """Remove what killed processes left unfinished more than a day ago; yield each path."""
         folders = (self.logs, self.monitors, self.shared_answers, self.progress, self.runs, self.notes)
         for folder in (self.root, self.state, *folders, self.messages, self.alerts, self.groups):
             try:
@@ -209,7 +205,7 @@ class Home(NamedTuple):
         yield from self._clean_up_copies()
 
     def _clean_up_copies(self) -> Iterator[Path]:
-        """Remove the copies of scripts that killed `jobmon rerun` commands left more than a day ago."""
+        """Remove the copies of scripts that killed `jobmon rerun` commands left."""
         for path in sorted(self.runs.glob(f"{COPY_PREFIX}*/")):
             with suppress(OSError):  # as in `clean_up`
                 if time.time() - path.lstat().st_mtime > _UNFINISHED_AFTER_S:

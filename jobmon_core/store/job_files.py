@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.many.provenance.model import RunRecord
 from jobmon_core.store.json_file import JsonFile
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 # far more than the bounded histories of a large array, or the script (1 MB, escaped) and all lists
 MAX_BYTES = 16 * 2**20
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressFile(JsonFile[JobProgress]):
-    """The progress of one job, see `Home.progress_file`. After a power cut, the logs are read again."""
-
-    kind: type[JobProgress] = JobProgress
-    max_bytes: int = MAX_BYTES
-    durable: bool = False
+def progress_file(path: Path) -> JsonFile[JobProgress]:
+    """Return the progress of a job, see `Home.progress_file`. After a power cut, the logs are read again."""
+    return JsonFile(path, JobProgress, MAX_BYTES, durable=False)
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecordFile(JsonFile[RunRecord]):
-    """The record of one job, see `Home.run_file`. A missing one reads as a record that was never taken."""
+    """What a job runs, see `Home.run_file`; a missing file reads as a record that was never taken."""
 
     kind: type[RunRecord] = RunRecord
     max_bytes: int = MAX_BYTES

@@ -47,21 +47,15 @@ class JobStore:
     def save(self, job: WatchedJob | NewJob, check_owner: Callable[[], None] = lambda: None) -> None:
         """Write a job durably.
 
-        ``check_owner`` is called right before the state is replaced, and prevents that by an exception.
-
-        Raises:
-            StorageFailed: the old state is still there, or the new one is, but may not survive a power cut.
+        ``check_owner`` is called right before the state is replaced, and prevents that by an exception. After
+        StorageFailed, the old state is still there, or the new one is, but may not survive a power cut.
         """
         # ASCII, with escapes for what UTF-8 cannot encode, e.g. an undecodable byte of a file name
         content = json.dumps({"schema": SCHEMA, **to_json(job)})
         write_atomically(self.path(job.id), content.encode("ascii"), check=check_owner)
 
     def load(self, state_id: str) -> WatchedJob:
-        """Read the job with this state id.
-
-        Raises:
-            StateUnreadable: its file is missing, unreadable, damaged, or from a newer jobmon.
-        """
+        """Read a job; StateUnreadable if its file is missing, damaged, or from a newer jobmon."""
         path = self.path(state_id)
         try:
             data = json.loads(read_own(path, _MAX_BYTES))
@@ -97,7 +91,7 @@ class JobStore:
             return Unreadable(path, str(error))
 
     def job_ids(self) -> set[int]:
-        """Return the job ids of all state files, taken from the files' names."""
+        """Return the job ids of all state files, by the files' names."""
         texts = (_job_id(path.name) for path in self.folder.glob("*-*-*.json"))
         return {int(text) for text in texts if text.isdecimal()}
 
@@ -136,7 +130,6 @@ def state_id(prefix: str, ref: JobRef) -> str:
 
 
 def _job_id(file_name: str) -> str:
-    """Return the job id in the name of a state file; empty for another file."""
     match = _FILE_NAME.fullmatch(file_name)
     return match[1] if match else ""
 

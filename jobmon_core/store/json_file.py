@@ -40,8 +40,7 @@ class JsonFile(Generic[T]):
     def read_to_change(self) -> T:
         """Return the record; a default one only if the file is missing.
 
-        Raises:
-            StorageFailed: the file exists, but cannot be read, so a new record would replace an unknown one.
+        StorageFailed if it exists and cannot be read: a new record would replace an unknown one.
         """
         try:
             return from_json(self.kind, json.loads(read_own(self.path, self.max_bytes)))
@@ -56,11 +55,7 @@ class JsonFile(Generic[T]):
         )
 
     def write(self, record: T) -> None:
-        """Replace the record.
-
-        Raises:
-            StorageFailed: the old record is still there, or the new one is, but may not survive a power cut.
-        """
+        """Replace the record; after StorageFailed, the new one may be there, but not survive a power cut."""
         write_atomically(self.path, encoded(record), durable=self.durable)
 
 

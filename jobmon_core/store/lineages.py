@@ -41,7 +41,10 @@ class RecordedSubmission:
 
 @dataclass(frozen=True, slots=True)
 class LineageStore:
-    """The lineages in one folder, see `Home.lineages`."""
+    """The lineages in one folder, see `Home.lineages`.
+
+    Its methods raise StorageFailed if a file cannot be read, and then stays as it is, or cannot be written.
+    """
 
     folder: Path
 
@@ -50,19 +53,11 @@ class LineageStore:
         return sorted(path.stem for path in self.folder.glob("*.json") if not path.stem.endswith(_PRIVATE))
 
     def load(self, lineage_id: str) -> Lineage:
-        """Return a lineage; one without an id if there is none.
-
-        Raises:
-            StorageFailed: its file cannot be read; it stays unchanged.
-        """
+        """Return a lineage; one without an id if there is none."""
         return self._file(lineage_id).read_to_change()
 
     def of_job(self, job: WatchedJob) -> Lineage | None:
-        """Return the lineage of which a job is an attempt; None if it is part of none.
-
-        Raises:
-            StorageFailed: its file cannot be read.
-        """
+        """Return the lineage of which a job is an attempt; None if it is part of none."""
         lineage = self.load(lineage_id_of(job))
         return lineage if lineage.id else None
 
@@ -70,16 +65,13 @@ class LineageStore:
         """Return the state id of the newest attempt of a job's lineage; empty if that is the job itself.
 
         Load the job before: its monitor records a new attempt first, and then that none is due any more.
-
-        Raises:
-            StorageFailed: the file of the lineage cannot be read.
         """
         lineage = self.of_job(job) if job.is_over else None
         newest = lineage.newest if lineage else None
         return newest.state_id if newest and newest.state_id != job.id else ""
 
     def readable(self) -> list[Lineage]:
-        """Return all lineages but those whose files cannot be read: one of them must not stop the others."""
+        """Return all lineages that can be read: one that cannot must not stop the others."""
         found = []
         for lineage_id in self.ids():
             with suppress(StorageFailed):
@@ -87,21 +79,13 @@ class LineageStore:
         return found
 
     def update(self, lineage_id: str, change: Callable[[Lineage], Lineage]) -> Lineage:
-        """Change a lineage under its lock, durably; return it.
-
-        Raises:
-            StorageFailed: it cannot be read, or not be written.
-        """
+        """Change a lineage under its lock, durably; return it."""
         with self.locked(lineage_id):
             return self.replace(lineage_id, change)
 
     @contextmanager
     def locked(self, lineage_id: str) -> Iterator[None]:
-        """Hold the lock of a lineage for the ``with`` block, having waited for it.
-
-        Raises:
-            StorageFailed: the lock cannot be used.
-        """
+        """Wait for the lock of a lineage, and hold it for the ``with`` block."""
         private_folder(self.folder)
         with lock(self._file(lineage_id).lock_path):
             yield
@@ -116,11 +100,7 @@ class LineageStore:
         return after
 
     def begin(self, lineage: Lineage, submission: RecordedSubmission | None) -> None:
-        """Record a new lineage, and what is needed to submit once more, if it may.
-
-        Raises:
-            StorageFailed: a file cannot be written.
-        """
+        """Record a new lineage, and what is needed to submit once more, if it may."""
         with self.locked(lineage.id):
             if submission:
                 self.submission(lineage.id).write(submission)
@@ -131,19 +111,11 @@ class LineageStore:
         return JsonFile(self.folder / f"{lineage_id}{_PRIVATE}.json", RecordedSubmission, _MAX_BYTES)
 
     def remove_submission(self, lineage_id: str) -> None:
-        """Remove the private file of a lineage that has ended.
-
-        Raises:
-            StorageFailed: that is not possible.
-        """
+        """Remove the private file of a lineage that has ended."""
         remove_file(self.submission(lineage_id).path)
 
     def remove(self, lineage_id: str) -> None:
-        """Remove a lineage that has ended, with its private file.
-
-        Raises:
-            StorageFailed: that is not possible.
-        """
+        """Remove a lineage that has ended, with its private file."""
         file = self._file(lineage_id)
         for path in (self.submission(lineage_id).path, file.path, file.lock_path):
             remove_file(path)

@@ -1,4 +1,4 @@
-"""The messages that belong to no single job."""
+"""The messages about no single job."""
 
 from __future__ import annotations
 
@@ -30,24 +30,15 @@ class MessageStore:
     folder: Path
 
     def create(self, message: Message, channel: str = "") -> bool:
-        """Save a new message durably, to be sent soon; return False if one with its id exists already.
-
-        With ``channel``, it is sent to this channel only.
+        """Save a new message, to be sent soon, by default to all its channels; False if its id exists.
 
         If several processes create the same message at once, on any hosts, one succeeds. So an event that
         several of them notice is reported once if the id follows from the event.
-
-        Raises:
-            StorageFailed: the file cannot be written.
         """
         return create_exclusive(self.path(message.id), encoded(StoredMessage.of(message, channel)))
 
     def save(self, stored: StoredMessage, check_owner: Callable[[], None] = lambda: None) -> None:
-        """Replace the record of a message durably; ``check_owner`` is called as by `JobStore.save`.
-
-        Raises:
-            StorageFailed: the old record is still there, or the new one is, but may not survive a power cut.
-        """
+        """Replace the record of a message, as `JobStore.save` does."""
         write_atomically(self.path(stored.id), encoded(stored), check=check_owner)
 
     def load(self, message_id: str) -> StoredMessage | None:
@@ -83,11 +74,7 @@ class MessageStore:
         yield from sorted(stored, key=lambda record: (record.message.created_s, record.id))
 
     def remove(self, message_id: str) -> None:
-        """Remove the record of a message, if there is one.
-
-        Raises:
-            StorageFailed: it cannot be removed.
-        """
+        """Remove the record of a message, if there is one."""
         remove_file(self.path(message_id))
 
     def path(self, message_id: str) -> Path:

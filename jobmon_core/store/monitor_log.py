@@ -27,7 +27,7 @@ class MonitorLog:
     def write(self, event: str) -> None:
         """Append an event as one line with the local time, if the disk permits; never raise OSError.
 
-        Unprintable characters become spaces, webhook URLs are masked; the event is cut at 10,000 characters.
+        Unprintable characters become spaces, webhook URLs are masked, a long event is cut.
         """
         stamp = time.strftime("%Y-%m-%d %H:%M:%S%z")
         line = mask_webhooks(" ".join(one_line(event).split()))[:_MAX_CHARS]
@@ -40,11 +40,7 @@ class MonitorLog:
             return  # a full disk must not stop the monitor; saving the state reports it
 
     def read(self) -> str:
-        """Return the lines of both files, oldest first; empty if there are none. Older lines are lost.
-
-        Raises:
-            OSError: a file cannot be read.
-        """
+        """Return the lines of both files, oldest first; empty if there are none."""
         files = (self.path.with_suffix(".log.1"), self.path)
         return "".join(file.read_text("utf-8", errors="replace") for file in files if file.is_file())
 

@@ -20,11 +20,8 @@ if TYPE_CHECKING:
 def remove_job_files(home: Home, state_id: str) -> None:
     """Remove what agents measured of the job with this state id, then its files.
 
-    The order matters. The state file is the first of the files: after a removal that was cut short, the job
-    is unknown. The owner record and the lock are the last, because the caller holds them.
-
-    Raises:
-        StorageFailed: a file cannot be removed.
+    The state file is the first of the files: after a removal that was cut short, the job is unknown. The
+    owner record and the lock are the last, because the caller holds them.
     """
     folder = home.telemetry(state_id)
     try:

@@ -34,7 +34,7 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SharedAnswer(JsonFile[StoredAnswer]):
-    """The file of one kind of answer; each host has its own. The answer need not survive a power cut."""
+    """The file of one kind of answer on one host; it need not survive a power cut."""
 
     kind: type[StoredAnswer] = StoredAnswer
     max_bytes: int = 256 * 1024 * 1024
@@ -49,21 +49,21 @@ class SharedAnswer(JsonFile[StoredAnswer]):
         return cls(folder / f"{file_name(*names, host or os.uname().nodename)}.reply")
 
     def stamp(self) -> Stamp | None:
-        """Return values that change whenever the answer is replaced, None if the file is missing."""
+        """Return values that change whenever the answer is replaced."""
         return file_stamp(self.path)
 
 
 def outage_notice_file(folder: Path, *names: str) -> JsonFile[OutageNotice]:
-    """Return the file that says which job reported the outage of a scheduler.
+    """Return the file, of all hosts, that says which job reported the outage of a scheduler.
 
-    ``names`` identify the scheduler, e.g. ("slurm", cluster). All hosts share the file. If it
-    cannot be read, the user is notified twice rather than not at all.
+    ``names`` identify it, e.g. ("slurm", cluster). If the file cannot be read, the user is notified twice
+    rather than not at all.
     """
     return JsonFile(folder / f"{file_name('outage', *names)}.notice", OutageNotice)
 
 
 def stored_answer(answer: str | Disabled | Unreachable, asked_s: float) -> StoredAnswer:
-    """Return a scheduler's answer in the form that monitors share; ``asked_s`` in Unix seconds."""
+    """Return a scheduler's answer in the form that monitors share."""
     match answer:
         case str():
             return StoredAnswer(asked_s, answer)

@@ -87,12 +87,9 @@ class TaskTelemetry:
         return JsonFile(self.folder / node / LATEST, AgentReport, _MAX_REPORT_BYTES).read()
 
     def add(self, sample: Sample) -> None:
-        """Add a sample of a node that has no agent, unless it was added before.
+        """Add a sample of a node without an agent, unless it was added before; OSError, StorageFailed.
 
         It covers the time since the last one, at most ten minutes.
-
-        Raises:
-            OSError, StorageFailed: it cannot be written.
         """
         from jobmon_core.domain.node.telemetry.model import AgentReport  # as above
 
@@ -112,10 +109,7 @@ class TaskTelemetry:
             file.write(json.dumps(to_json(sample)).encode() + b"\n")
 
     def signs(self, node: str) -> ReportSigns | None:
-        """Return the signs in the latest report of a node; None if there is none.
-
-        This reads only the end of the file, because a monitor must stay small.
-        """
+        """Return the signs in the latest report of a node, by its end alone: a monitor must stay small."""
         try:
             with (self.folder / node / LATEST).open("rb") as file:
                 status = os.fstat(file.fileno())
@@ -138,7 +132,7 @@ class TaskTelemetry:
 
     @property
     def error_file(self) -> Path:
-        """The file with the error output of the processes that run the agents."""
+        """The error output of the processes that run the agents."""
         return self.folder / "agent.err"
 
     def error_text(self) -> str:
@@ -151,15 +145,11 @@ class TaskTelemetry:
 
     @property
     def stall_folder(self) -> Path:
-        """The folder for the stacks of the processes at the latest stall; it may be missing."""
+        """The stacks of the processes at the latest stall; may be missing."""
         return self.folder / STALL
 
     def ask_for_stacks(self) -> None:
-        """Ask the agents for the stacks of the processes of the task; the answers come within a minute.
-
-        Raises:
-            StorageFailed: the request cannot be written.
-        """
+        """Ask the agents for the stacks of the processes; the answers come within a minute."""
         write_atomically(private_folder(self.stall_folder) / WANTED, b"", durable=False)
 
     def answers(self) -> tuple[Path, ...]:

@@ -160,13 +160,7 @@ def send(method: str, request: HttpRequest, timeout_s: float) -> SendResult:
     return MaybeSent(f"sent to {why}") if body.was_read else NotSent(f"could not reach {why}")
 
 
-class _Sending(threading.local):
-    """Whether this thread sends a request of jobmon."""
-
-    is_on = False
-
-
-_sending = _Sending()
+_sending = threading.local()  # its `is_on`: whether this thread sends a request of jobmon
 
 
 @contextmanager
@@ -178,7 +172,7 @@ def _silenced() -> Iterator[None]:
     for name in list(logging.root.manager.loggerDict):
         if name.partition(".")[0] == "urllib3":
             logging.getLogger(name).addFilter(_is_of_others)
-    before, _sending.is_on = _sending.is_on, True
+    before, _sending.is_on = getattr(_sending, "is_on", False), True
     try:
         yield
     finally:
@@ -186,7 +180,7 @@ def _silenced() -> Iterator[None]:
 
 
 def _is_of_others(_record: logging.LogRecord) -> bool:
-    return not _sending.is_on
+    return not getattr(_sending, "is_on", False)
 
 
 class _Body(io.BytesIO):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_files import ProgressFile
+from jobmon_core.store.job_files import progress_file
 from jobmon_core.store.jobs import JobStore
 from tests.support.job_records import NOW_S, PENDING, failed, job_of, succeeded
 from tests.support.shell import Shell, complaint
@@ -24,7 +24,7 @@ def shell(shell: Shell) -> Shell:
     store, home = JobStore(shell.state), Home(shell.home)
     job, progress = eventful_job()
     store.save(job)
-    ProgressFile(home.progress_file(job.id)).write(progress)
+    progress_file(home.progress_file(job.id)).write(progress)
     write_telemetry(home.telemetry_folder(job.id, ""), two_nodes())
     array = replace(job_of(succeeded("1"), failed("2"), name="sweep"), array_indices="1-2", concluded_s=NOW_S)
     store.save(array)

@@ -22,7 +22,7 @@ from jobmon.parts import (
     WorkerStatus,
 )
 from jobmon_core.app.processes.workers import Workers
-from jobmon_core.domain.errors import JobmonError, PatternsInvalid
+from jobmon_core.domain.errors import Invalid, JobmonError
 from jobmon_core.system.runner import Ran, Result, Runner
 from tests.support.waiting import eventually
 
@@ -126,7 +126,7 @@ def test_items_batch_and_epoch_of_one_line_are_all_read(tmp_path: Path) -> None:
 
 
 def test_invalid_arguments_are_named() -> None:
-    with pytest.raises(PatternsInvalid, match="oom"):
+    with pytest.raises(Invalid, match="oom"):
         LogParser("*.log", error_patterns={"oom": "("})
     with pytest.raises(JobmonError, match="at least 1"):
         ProcessMonitor("x", 0)

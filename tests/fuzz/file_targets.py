@@ -40,7 +40,7 @@ from jobmon_core.notify.test_message import worst_case_message
 from jobmon_core.observe.job_config import read_job_config
 from jobmon_core.observe.patterns.load import overlay, read_patterns
 from jobmon_core.observe.patterns.match import Matcher
-from jobmon_core.store.channels import SendQueues
+from jobmon_core.store.channels import ChannelFiles
 from jobmon_core.store.config_file import read_config
 from jobmon_core.store.jobs import JobStore, Unreadable
 from jobmon_core.store.json_file import JsonFile
@@ -100,7 +100,7 @@ def records(data: bytes) -> None:
     assert isinstance(SharedAnswer(written("a.reply", data)).read().text, str)
     assert isinstance(JsonFile(written("a.notice", data), OutageNotice).read(), object)
     owner = OwnerRecord(written("a.owner", data)).read()
-    assert owner is None or owner[0].liveness(_NOW_S)
+    assert owner is None or owner[0].health(_NOW_S)
 
 
 def config(data: bytes) -> None:
@@ -215,7 +215,7 @@ def send_queue(data: bytes) -> None:
     message = worst_case_message("team", Route.ERROR, int(_NOW_S))
     entry = OutboxEntry(replace(message, digestible=True))
     folder = written("empty", b"").parent
-    store = SendQueues(folder)
+    store = ChannelFiles(folder)
     store.request_turn("x", entry, _NOW_S, 5)
     (path,) = folder.glob("x,*.lane")
     written(path.name, data)

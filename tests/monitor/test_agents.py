@@ -14,7 +14,7 @@ from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.domain.node.telemetry.agent import AgentSettings
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.monitor.agents import AgentDeps, Agents, Reports
+from jobmon_core.monitor.agents import Agents, Reports
 from jobmon_core.monitor.task_agent import AgentProcesses
 from jobmon_core.scheduler.base import AgentLaunch
 from jobmon_core.store.telemetry import TaskTelemetry
@@ -66,13 +66,11 @@ class Bench:
     def new(self) -> Agents:
         """Return the agents of a further monitor with the same home."""
         return Agents(
-            AgentDeps(
-                launches=lambda _job, _task, _settings: self.launches,
-                processes=self.processes,
-                telemetry=self.telemetry,
-                settings=lambda: self.settings,
-                clock=self.clock,
-            )
+            launches=lambda _job, _task, _settings: self.launches,
+            processes=self.processes,
+            telemetry=self.telemetry,
+            settings=lambda: self.settings,
+            clock=self.clock,
         )
 
     def telemetry(self, state_id: str, key: str) -> TaskTelemetry:

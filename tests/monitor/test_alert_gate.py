@@ -18,8 +18,8 @@ from jobmon_core.domain.delivery.routing import ConfiguredChannel, RouteRule
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.monitor.outbox import AlertGate, Outbox
-from jobmon_core.store.channels import AlertFiles, DeadChannels
+from jobmon_core.monitor.outbox import Outbox
+from jobmon_core.store.channels import AlertFiles, ChannelFiles
 from tests.support.clock import FakeClock
 from tests.support.helper import AtHome
 from tests.support.mailbox_channel import Mailbox
@@ -55,8 +55,10 @@ class Home:
             self._send,
             AtHome(),
             self.clock,
-            DeadChannels(folder / "marks"),
-            AlertGate(self.files, "slurm-12-x", lambda _message: self.groups),
+            ChannelFiles(folder / "marks"),
+            self.files,
+            "slurm-12-x",
+            lambda _message: self.groups,
         )
 
     def _send(self, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:

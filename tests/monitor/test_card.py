@@ -18,9 +18,9 @@ from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Sample
 from jobmon_core.monitor.card import updated_card
 from jobmon_core.notify.channels import CHANNEL_TYPES
-from jobmon_core.store.channels import SendQueues
+from jobmon_core.store.channels import ChannelFiles
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_files import ProgressFile
+from jobmon_core.store.job_files import progress_file
 from jobmon_core.store.json_file import JsonFile
 from tests.support import discord_answers as answers
 from tests.support.clock import FakeClock
@@ -95,7 +95,7 @@ def test_the_card_is_in_the_success_channel_and_no_secret_is_in_the_state(
 
 
 def test_progress_and_gpus_are_shown(cards: Cards, discord: FakeDiscord) -> None:
-    ProgressFile(cards.ctx.home.progress_file(RUNNING.id)).write(
+    progress_file(cards.ctx.home.progress_file(RUNNING.id)).write(
         JobProgress(tasks={"": progress_of(500, 1000)})
     )
     folder = cards.ctx.home.telemetry_folder(RUNNING.id, "") / "gpu1"
@@ -117,7 +117,7 @@ def test_equal_content_is_not_sent_again(cards: Cards, discord: FakeDiscord) -> 
 
 
 def test_a_card_waits_while_a_message_does(cards: Cards, discord: FakeDiscord) -> None:
-    queues = SendQueues(cards.ctx.dead_channels.folder)
+    queues = ChannelFiles(cards.ctx.channel_files.folder)
     message = OutboxEntry(Message("m", Route.SUCCESS, Tone.SUCCESS, "done", created_s=int(NOW_S)))
     queues.request_turn(cards.fingerprint, message, NOW_S)
     job = cards.update(RUNNING)
@@ -146,7 +146,7 @@ def test_a_card_that_the_user_deleted_is_not_posted_again(
     job = cards.update(replace(job, stale_since_s=NOW_S))
     assert job.card.closed
     assert job.card.problem
-    assert cards.ctx.dead_channels.why(cards.fingerprint) == ""  # messages find out by themselves
+    assert cards.ctx.channel_files.why_dead(cards.fingerprint) == ""  # messages find out by themselves
 
 
 def test_a_card_that_may_have_been_posted_is_not_posted_again(cards: Cards, discord: FakeDiscord) -> None:

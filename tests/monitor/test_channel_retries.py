@@ -16,7 +16,7 @@ from jobmon_core.domain.config import Config
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.delivery.routing import ConfiguredChannel
 from jobmon_core.monitor.outbox import Outbox
-from jobmon_core.store.channels import DeadChannels
+from jobmon_core.store.channels import ChannelFiles
 from jobmon_core.system.helper import Helper
 from tests.support.channel_cases import BY_KIND, ENTRY, NOW, Case, channel_at, config_of
 from tests.support.clock import FakeClock
@@ -35,7 +35,7 @@ class Bench:
         self._case, self._url = case, url
         self._config = config_of({"channels": {"c": case.keys(url)}})
         self.clock = FakeClock(NOW + 10.0)
-        self.dead = DeadChannels(folder)
+        self.dead = ChannelFiles(folder)
         self.outbox = Outbox(self._configuration, self._send, Helper(), self.clock, self.dead)
 
     def deliver(self, entry: OutboxEntry) -> OutboxEntry:
@@ -48,7 +48,7 @@ class Bench:
         return self._config
 
     def _send(self, _channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
-        return channel_at(self._case, self._url).deliver(entry).receipt
+        return channel_at(self._case, self._url).deliver(entry)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,8 +103,8 @@ from jobmon_core.system.helper import Helper
 
 ctx = Context(Home(Path(sys.argv[1])), {{}})
 def send(channel, entry):
-    return channel.channel.deliver(entry).receipt
-outbox = Outbox(ctx.configuration, send, Helper(), ctx.clock, ctx.dead_channels)
+    return channel.channel.deliver(entry)
+outbox = Outbox(ctx.configuration, send, Helper(), ctx.clock, ctx.channel_files)
 message = Message("1/end", Route.ERROR, Tone.FAILURE, "it failed", created_s=1)
 for name in ("{case.kind}", "email"):
     (after,) = outbox.deliver(OutboxEntry(message, channel=name), lambda entry: None)

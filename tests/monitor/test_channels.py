@@ -221,7 +221,7 @@ def test_a_message_without_a_channel_waits_for_one_of_any_type(site: Site) -> No
     (entry,) = site.job().outbox
     assert "no error webhook is configured" in entry.given_up
     site.configure(team={"type": "mailbox", "folder": str(mailbox)})
-    reopened = reopen(entry, site.ctx.configuration(), site.ctx.dead_channels)
+    reopened = reopen(entry, site.ctx.configuration(), site.ctx.channel_files)
     site.ctx.store.save(replace(site.job(), outbox=(reopened,)))
     run(site)
     assert messages_in(mailbox) == ["m1"]

@@ -18,7 +18,7 @@ from jobmon_core.domain.delivery.routing import ConfiguredChannel
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.monitor.outbox import Outbox
-from jobmon_core.store.channels import DeadChannels
+from jobmon_core.store.channels import ChannelFiles
 from jobmon_core.system.json_codec import from_json, to_json
 from tests.support.clock import FakeClock
 from tests.support.helper import AtHome
@@ -67,7 +67,7 @@ class Host:
     restart_after_s: Callable[[], float] = lambda: 30.0
 
     def __post_init__(self) -> None:
-        self.outbox = Outbox(lambda: self.config, self._send, AtHome(), self.clock, DeadChannels(self.folder))
+        self.outbox = Outbox(lambda: self.config, self._send, AtHome(), self.clock, ChannelFiles(self.folder))
 
     def _send(self, _channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
         self.reach("before send")

@@ -16,7 +16,7 @@ from jobmon_core.domain.job.tracking.new_job import NewJob
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.monitor.outbox import Outbox
-from jobmon_core.store.channels import DeadChannels
+from jobmon_core.store.channels import ChannelFiles
 from jobmon_core.store.jobs import JobStore
 from tests.support.clock import FakeClock
 from tests.support.helper import AtHome
@@ -50,12 +50,12 @@ class Day:
         self.began_s = self.clock.now()
         self.discord = StrictDiscord(self.clock, self.began_s + DAY_S)
         self.folder = folder
-        self.outbox = Outbox(lambda: CONFIG, self._send, AtHome(), self.clock, DeadChannels(folder))
-        self.outbox.dead_channels.folder.mkdir(exist_ok=True)
+        self.outbox = Outbox(lambda: CONFIG, self._send, AtHome(), self.clock, ChannelFiles(folder))
+        self.outbox.files.folder.mkdir(exist_ok=True)
         self.jobs = [self._job(number) for number in range(JOBS)]
 
     def _send(self, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
-        return channel.channel.deliver(entry).receipt
+        return channel.channel.deliver(entry)
 
     def _job(self, number: int) -> WatchedJob:
         ended_s = self.began_s + number * (DAY_S - 60) / (JOBS - 1)

@@ -14,7 +14,7 @@ from jobmon_core.domain.delivery.routing import ConfiguredChannel
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.monitor.outbox import Outbox, reopen
-from jobmon_core.store.channels import DeadChannels
+from jobmon_core.store.channels import ChannelFiles
 from jobmon_core.system.helper import Helper
 from tests.support.clock import FakeClock
 from tests.support.processes import kill
@@ -37,14 +37,14 @@ def killed(_channel: ConfiguredChannel, _entries: OutboxEntry) -> Receipt:
 
 @pytest.fixture(autouse=True)
 def _marks(tmp_path: Path) -> None:
-    Bench.dead = DeadChannels(tmp_path / "marks")
+    Bench.dead = ChannelFiles(tmp_path / "marks")
     Bench.dead.folder.mkdir()
 
 
 class Bench:
     """An outbox, the entries that it saved, and the configuration that it reads."""
 
-    dead: DeadChannels
+    dead: ChannelFiles
 
     def __init__(self, send: Callable[[ConfiguredChannel, OutboxEntry], Receipt] = delivered) -> None:
         self.config: Config | ConfigInvalid = CONFIG
@@ -212,7 +212,7 @@ def test_a_message_is_given_up_even_if_its_dead_channel_cannot_be_marked() -> No
 
 
 def test_a_message_is_reopened_when_its_channel_works_again(given_up: OutboxEntry) -> None:
-    Bench.dead.clear(given_up.fingerprint)
+    Bench.dead.unmark_dead(given_up.fingerprint)
     assert reopen(given_up, CONFIG, Bench.dead).is_open
 
 

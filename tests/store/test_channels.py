@@ -9,7 +9,7 @@ import pytest
 from jobmon_core.domain.channels import DeliveryOutcome, Receipt, Route, Tone
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.store.channels import DeadChannels, SendQueues
+from jobmon_core.store.channels import ChannelFiles
 from tests.support.no_locks import refuse_locks
 from tests.support.processes import in_a_copy
 
@@ -18,64 +18,64 @@ HERE, THERE = "discord.com …1 (aa)", "discord.com …2 (bb)"
 OLD, YOUNG = (Message(f"m{made_s}", Route.ERROR, Tone.FAILURE, "x", created_s=made_s) for made_s in (1, 2))
 
 
-def _again_s(queues: SendQueues, fingerprint: str, message: Message) -> float | None:
+def _again_s(queues: ChannelFiles, fingerprint: str, message: Message) -> float | None:
     return queues.request_turn(fingerprint, OutboxEntry(message), NOW).again_s
 
 
 def test_all_who_look_see_who_waits(tmp_path: Path) -> None:
-    assert _again_s(SendQueues(tmp_path), HERE, OLD) is None
-    assert _again_s(SendQueues(tmp_path), HERE, YOUNG) is not None
-    SendQueues(tmp_path).record_result(
+    assert _again_s(ChannelFiles(tmp_path), HERE, OLD) is None
+    assert _again_s(ChannelFiles(tmp_path), HERE, YOUNG) is not None
+    ChannelFiles(tmp_path).record_result(
         HERE, OutboxEntry(OLD, delivered_s=NOW), Receipt(DeliveryOutcome.DELIVERED), NOW
     )
-    assert _again_s(SendQueues(tmp_path), HERE, YOUNG) is None
+    assert _again_s(ChannelFiles(tmp_path), HERE, YOUNG) is None
 
 
 def test_each_channel_has_a_lane_of_its_own(tmp_path: Path) -> None:
-    _again_s(SendQueues(tmp_path), HERE, OLD)
-    assert _again_s(SendQueues(tmp_path), THERE, YOUNG) is None
+    _again_s(ChannelFiles(tmp_path), HERE, OLD)
+    assert _again_s(ChannelFiles(tmp_path), THERE, YOUNG) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"shut_until_s": "late"}'])
 def test_a_lane_that_cannot_be_read_holds_nobody_up(tmp_path: Path, content: bytes) -> None:
-    _again_s(SendQueues(tmp_path), HERE, OLD)
+    _again_s(ChannelFiles(tmp_path), HERE, OLD)
     (file,) = tmp_path.glob("*.lane")
     file.write_bytes(content)
-    assert _again_s(SendQueues(tmp_path), HERE, YOUNG) is None
+    assert _again_s(ChannelFiles(tmp_path), HERE, YOUNG) is None
 
 
 def test_a_folder_that_takes_no_lane_holds_nobody_up(tmp_path: Path) -> None:
-    queues = SendQueues(tmp_path / "missing")
+    queues = ChannelFiles(tmp_path / "missing")
     assert _again_s(queues, HERE, OLD) is None
     assert _again_s(queues, HERE, YOUNG) is None
     queues.record_result(HERE, OutboxEntry(OLD), Receipt(DeliveryOutcome.DELIVERED), NOW)
 
 
 def test_a_mark_keeps_its_reason_until_it_is_cleared(tmp_path: Path) -> None:
-    channels = DeadChannels(tmp_path)
-    assert channels.why("a") == ""
+    channels = ChannelFiles(tmp_path)
+    assert channels.why_dead("a") == ""
     channels.mark_dead("a", "404 \udcff")
-    assert channels.why("a") == "404 ?"
-    assert channels.why("b") == ""
-    channels.clear("a")
-    channels.clear("a")
-    assert channels.why("a") == ""
+    assert channels.why_dead("a") == "404 ?"
+    assert channels.why_dead("b") == ""
+    channels.unmark_dead("a")
+    channels.unmark_dead("a")
+    assert channels.why_dead("a") == ""
 
 
 def test_a_mark_that_cannot_be_removed_is_reported_with_its_path(tmp_path: Path) -> None:
     (tmp_path / "folder").write_bytes(b"")
     with pytest.raises(StorageFailed, match=r"folder/.*\.dead cannot be removed: "):
-        DeadChannels(tmp_path / "folder").clear("abc")
+        ChannelFiles(tmp_path / "folder").unmark_dead("abc")
 
 
 def test_an_unreadable_mark_counts_as_none(tmp_path: Path) -> None:
-    channels = DeadChannels(tmp_path)
+    channels = ChannelFiles(tmp_path)
     channels.mark_dead("a", "404")
     (path,) = tmp_path.iterdir()
     path.unlink()
     path.mkdir()
-    assert channels.why("a") == ""
-    channels.clear("a")
+    assert channels.why_dead("a") == ""
+    channels.unmark_dead("a")
 
 
 def _end(number: int) -> OutboxEntry:
@@ -85,7 +85,7 @@ def _end(number: int) -> OutboxEntry:
 
 
 def test_of_several_monitors_at_once_only_one_takes_an_offer(tmp_path: Path) -> None:
-    queues = SendQueues(tmp_path)
+    queues = ChannelFiles(tmp_path)
     assert queues.can_agree(HERE)
     queues.record_result(
         HERE, OutboxEntry(OLD, next_try_s=NOW + 5), Receipt(DeliveryOutcome.TRY_AGAIN, for_all=True), NOW
@@ -115,7 +115,7 @@ def test_of_several_monitors_at_once_only_one_takes_an_offer(tmp_path: Path) -> 
 
 
 def test_an_offer_in_a_queue_that_cannot_be_written_may_have_been_sent(tmp_path: Path) -> None:
-    queues = SendQueues(tmp_path / "missing")
+    queues = ChannelFiles(tmp_path / "missing")
     assert queues.request_turn(HERE, _end(1), NOW, 5).entry == _end(1)
     turn = queues.request_turn(HERE, replace(_end(1), offered_s=NOW), NOW, 5)
     assert turn.again_s is None
@@ -127,6 +127,6 @@ def test_an_offer_in_a_queue_that_cannot_be_written_may_have_been_sent(tmp_path:
 def test_without_locks_monitors_cannot_agree(tmp_path: Path) -> None:
     def check() -> None:
         assert refuse_locks(), "this machine has no way to refuse locks"
-        assert not SendQueues(tmp_path).can_agree(HERE)
+        assert not ChannelFiles(tmp_path).can_agree(HERE)
 
     in_a_copy(check)

@@ -11,7 +11,7 @@ from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.model import Progress
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_files import ProgressFile
+from jobmon_core.store.job_files import progress_file
 from jobmon_core.store.remove_job import remove_job_files
 from jobmon_core.system.json_codec import from_json, to_json
 from tests.support.live_jobs import progress_of
@@ -34,7 +34,7 @@ def test_a_progress_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_not_a_number_is_kept(tmp_path: Path) -> None:
-    file = ProgressFile(tmp_path / "12.json")
+    file = progress_file(tmp_path / "12.json")
     file.write(JobProgress(1.0, {"": FollowedTask(Progress(loss=math.nan, grad_norm=math.inf))}))
     progress = file.read().tasks[""].progress
     assert progress
@@ -46,11 +46,11 @@ def test_a_loss_that_is_not_a_number_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"tasks": 3}', '{"updated_s": "soon"}'])
 def test_a_damaged_file_shows_no_progress(tmp_path: Path, content: str) -> None:
     (tmp_path / "12.json").write_text(content, encoding="utf-8")
-    assert ProgressFile(tmp_path / "12.json").read() == JobProgress()
+    assert progress_file(tmp_path / "12.json").read() == JobProgress()
 
 
 def test_it_is_removed_with_the_records_of_its_job(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    ProgressFile(home.progress_file("slurm-12-x")).write(JobProgress(1.0))
+    progress_file(home.progress_file("slurm-12-x")).write(JobProgress(1.0))
     remove_job_files(home, "slurm-12-x")
     assert not home.progress_file("slurm-12-x").exists()

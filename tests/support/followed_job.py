@@ -12,7 +12,7 @@ from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.store.job_files import ProgressFile
+from jobmon_core.store.job_files import progress_file
 from jobmon_core.store.telemetry import TaskTelemetry
 
 START_S = 1_700_000_000
@@ -62,4 +62,4 @@ class FollowedJob:
     @property
     def saved(self) -> JobProgress:
         """The content of the progress file."""
-        return ProgressFile(self.folder / "slurm-12-x.json").read()
+        return progress_file(self.folder / "slurm-12-x.json").read()

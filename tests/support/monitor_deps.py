@@ -9,7 +9,7 @@ from jobmon_core.domain.job.restart.model import Decision, Verdict
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.node.telemetry.agent import AgentSettings
-from jobmon_core.monitor.agents import AgentDeps, Agents
+from jobmon_core.monitor.agents import Agents
 from jobmon_core.monitor.done_hints import DoneHints
 from jobmon_core.monitor.job_monitor import MonitorDeps
 from jobmon_core.monitor.outage_notifier import OutageNotifier
@@ -44,15 +44,11 @@ def monitor_deps(folder: Path, scheduler: Scheduler, clock: Clock) -> MonitorDep
         progress=ProgressFollower(lambda _jobs: {}, AtHome(), clock, 30.0),
         update_card=lambda job: job.card,
         agents=Agents(
-            AgentDeps(
-                launches=lambda _job, _task, _settings: (),
-                processes=AgentProcesses(),
-                telemetry=lambda state_id, key: TaskTelemetry(
-                    folder / "telemetry" / state_id / (key or "job")
-                ),
-                settings=lambda: AgentSettings(enabled=False),
-                clock=clock,
-            )
+            launches=lambda _job, _task, _settings: (),
+            processes=AgentProcesses(),
+            telemetry=lambda state_id, key: TaskTelemetry(folder / "telemetry" / state_id / (key or "job")),
+            settings=lambda: AgentSettings(enabled=False),
+            clock=clock,
         ),
         decide_restart=lambda _job: Decision(Verdict.STOP, "test", "this is a test", clock.now()),
         restart=lambda job: replace(job, restart_due_s=None),

@@ -67,7 +67,7 @@ def decision_about(
 
     Raises:
         ValueError: it is no attempt of a lineage, or has not ended.
-        OSError, PatternsInvalid: the rules cannot be read.
+        OSError, Invalid: the rules cannot be read.
     """
     (task,) = job.tasks.values()
     if job.attempt is None or task.end is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.explain import JobMatcher, job_patterns
 from jobmon_core.app.live.changed_files import ChangedFiles
-from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.errors import Invalid
 from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.logs.diagnosis.headline import without_prefix
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
@@ -93,7 +93,7 @@ def own_patterns(regexes: Mapping[str, str]) -> tuple[Pattern, ...]:
     """Return a caller's regexes (RE2 syntax), given by name, as patterns.
 
     Raises:
-        PatternsInvalid: names each regex that is not valid.
+        Invalid: names each regex that is not valid.
     """
     faults = []
     for name, regex in regexes.items():
@@ -102,7 +102,7 @@ def own_patterns(regexes: Mapping[str, str]) -> tuple[Pattern, ...]:
         except ValueError as error:
             faults.append(f"{name}: {error}")
     if faults:
-        raise PatternsInvalid("error_patterns", faults)
+        raise Invalid("error_patterns", faults)
     return tuple(
         Pattern(name, name, Severity.ERROR, Role.ROOT, (regex,), "", "", 0, (), ())
         for name, regex in regexes.items()

@@ -40,7 +40,7 @@ def replay(ctx: Context, starter: MonitorStarter, argument: str) -> RecoveryResu
                 why = "jobmon stopped watching it"
             return RecoveryResult(name_of(job), f"{why}; nothing was changed", is_changed=False)
         for entry in given_up:
-            ctx.dead_channels.clear(entry.fingerprint)
+            ctx.channel_files.unmark_dead(entry.fingerprint)
         return _send(ctx, starter, job, given_up)
 
 

@@ -48,7 +48,7 @@ def reopen_messages(ctx: Context, config: Config) -> tuple[list[str], bool]:
     for stored in ctx.messages.all():
         if not isinstance(stored, StoredMessage):
             continue
-        outbox = reopen_all(stored.outbox, config, ctx.dead_channels)
+        outbox = reopen_all(stored.outbox, config, ctx.channel_files)
         if outbox != stored.outbox:
             ctx.messages.save(replace(stored, outbox=outbox))
             reopened.append(stored.message.title)

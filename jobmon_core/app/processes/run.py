@@ -35,11 +35,12 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.delivery.outbox import Message
+    from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.job_settings import JobSettings
     from jobmon_core.domain.job.tracking.model import End, Task
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.scheduler.local.job_dir import TaskRecord
-    from jobmon_core.store.job_files import ProgressFile
+    from jobmon_core.store.json_file import JsonFile
     from jobmon_core.system.clock import Clock
     from jobmon_core.system.files import Stamp
 
@@ -183,7 +184,7 @@ class RunCommand:
 class ProgressWarnings:
     """The warnings in the progress file of a job, each said once."""
 
-    file: ProgressFile
+    file: JsonFile[JobProgress]
     clock: Clock
     tell: Callable[[str], None]
     _looked_s: float = field(default=0.0, init=False)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from jobmon_core.domain.channels import Tone
 from jobmon_core.domain.delivery.card import Card, CardTone
@@ -38,14 +37,6 @@ _MINUTE_S, _COARSE_S, _FAR_S = 60, 300, 3600.0
 _NO_PROGRESS = FollowedTask()
 
 
-class _Known(NamedTuple):
-    """What is known about a job at ``at_s`` (Unix seconds)."""
-
-    progress: JobProgress
-    reports: tuple[AgentReport, ...]
-    at_s: float
-
-
 def card_of(job: WatchedJob, progress: JobProgress, reports: Sequence[AgentReport], now_s: float) -> Card:
     """Return how a job is at ``now_s`` (Unix seconds), by its logs and the latest reports of its agents."""
     if job.concluded_s is not None:
@@ -55,7 +46,7 @@ def card_of(job: WatchedJob, progress: JobProgress, reports: Sequence[AgentRepor
     if len(job.tasks) == 1 and not job.pending_indices:
         (task,) = job.tasks.values()
         current = tuple(report for report in reports if is_current(report, now_s))
-        card = _single(job, task, _Known(progress, current, now_s))
+        card = _single(job, task, progress, current, now_s)
     elif job.tasks or job.pending_indices:
         card = _several(job, progress, now_s)
     else:
@@ -72,7 +63,9 @@ def _final(job: WatchedJob, now_s: float) -> Card:
     return Card(message.tone, message.title, message.summary, message.fields)
 
 
-def _single(job: WatchedJob, task: Task, known: _Known) -> Card:
+def _single(
+    job: WatchedJob, task: Task, progress: JobProgress, reports: Sequence[AgentReport], now_s: float
+) -> Card:
     title = job_title(job, task.key)
     if task.state.phase is Phase.WAITING:
         again = ""
@@ -80,11 +73,11 @@ def _single(job: WatchedJob, task: Task, known: _Known) -> Card:
             again = f" again, after {count(task.restarts, 'restart')}"
         fields = (*_waiting(job, task.reason), *where_fields(job))
         return Card(CardTone.PENDING, f"{title} is pending{again}", fields=fields)
-    followed = known.progress.tasks.get(task.key, _NO_PROGRESS)
-    problems = _problems(known.progress, task, known.at_s)
+    followed = progress.tasks.get(task.key, _NO_PROGRESS)
+    problems = _problems(progress, task, now_s)
     parts = (
-        *_progress_fields(followed, known.at_s),
-        *_telemetry_fields(known.reports),
+        *_progress_fields(followed, now_s),
+        *_telemetry_fields(reports),
         *_time_fields(task),
     )
     return Card(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.errors import Invalid
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.logs.diagnosis.log_lines import searched_text
 from jobmon_core.domain.logs.diagnosis.patterns import Pattern, Role, Severity
@@ -136,13 +136,13 @@ def load_patterns(own: Iterable[Pattern] = ()) -> tuple[Pattern, ...]:
     """Load the shipped patterns; the user's ``own`` come first, or replace those with the same id.
 
     Raises:
-        PatternsInvalid: the shipped file cannot be read or has faults; the exception lists them. A regex
+        Invalid: the shipped file cannot be read or has faults; the exception lists them. A regex
             that does not compile is not noticed here.
     """
     # the examples are left to the tests: to compile and try all takes longer than a diagnosis
     shipped = read_patterns(shipped_patterns_path(), check_examples=False, of_anyone=True)
     if shipped.faults:
-        raise PatternsInvalid(shipped.source, list(shipped.faults))
+        raise Invalid(shipped.source, list(shipped.faults))
     return overlay(shipped.patterns, own)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from functools import cache, partial
 
-from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.errors import Invalid
 from jobmon_core.domain.job.restart.model import Verdict
 from jobmon_core.domain.job.restart.rules import Rule, When
 from jobmon_core.observe.patterns.load import Entry, read_entries, text_faults, unknown_keys
@@ -22,7 +22,7 @@ def restart_rules() -> tuple[Rule, ...]:
     path = shipped_file(FILE_NAME)
     rules, faults = parse_rules(path.read_text(encoding="utf-8"))
     if faults:
-        raise PatternsInvalid(str(path), faults)
+        raise Invalid(str(path), faults)
     return rules
 
 

@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.errors import Invalid
 from jobmon_core.domain.job.job_settings import MAX_GROUPS
 from jobmon_core.domain.logs.progress.log.formats import (
     MAX_METRICS,
@@ -49,7 +49,7 @@ def shipped_formats() -> FormatFile:
     try:
         return from_json(FormatFile, json.loads(path.read_bytes()))
     except (OSError, ValueError) as error:
-        raise PatternsInvalid(str(path), [str(error)]) from error
+        raise Invalid(str(path), [str(error)]) from error
 
 
 def user_formats(patterns: Mapping[str, str]) -> tuple[Format, ...]:

@@ -87,7 +87,7 @@ def read_progress(
     For a file that cannot be read, the earlier state is kept, with the reason as its ``problem``.
 
     Raises:
-        PatternsInvalid: the shipped formats cannot be read.
+        Invalid: the shipped formats cannot be read.
         ValueError: a pattern of the user is not valid.
     """
     matcher = FormatMatcher.with_patterns(user_patterns or {})

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from jobmon_core.domain.job.tracking.model import EndInquiry, StateChange, Task, WatchedJob, includes
 from jobmon_core.domain.job.tracking.policy import Policy
@@ -18,17 +17,6 @@ from jobmon_core.domain.slurm.rows import JobRow
 _HISTORY_LIMIT = 200  # state changes kept per task, so that a job requeued for weeks does not grow forever
 
 
-class _Reply(NamedTuple):
-    """What applying a row needs to know of the whole reply; times are Unix seconds."""
-
-    asked_s: float
-    now_s: float
-    policy: Policy
-
-    def inquiry(self) -> EndInquiry:
-        return EndInquiry.opened(self.asked_s, self.policy, self.now_s)
-
-
 def apply_queue(
     job: WatchedJob, rows: Sequence[JobRow], asked_s: float, policy: Policy, now_s: float | None = None
 ) -> WatchedJob:
@@ -36,7 +24,7 @@ def apply_queue(
 
     ``now_s`` is the present time, if another monitor sent the query a while ago.
     """
-    reply = _Reply(asked_s, asked_s if now_s is None else now_s, policy)
+    opened = EndInquiry.opened(asked_s, policy, asked_s if now_s is None else now_s)
     own = [row for row in rows if _is_watched(job, row) and _is_current_run(job, row)]
     pending = _pending_indices(job, own)
     reason = next((row.reason for row in own if row.pending_indices), "")
@@ -56,9 +44,9 @@ def apply_queue(
     for row in sorted(own, key=lambda row: row.pending_indices is not None):  # single tasks first
         for key in [] if row in remainder else _listed_keys(row, tasks):
             listed.add(key)
-            tasks[key] = _apply_row(tasks.get(key, Task(key)), row, reply)
+            tasks[key] = _apply_row(tasks.get(key, Task(key)), row, opened)
     for key in _unlisted_keys(job, tasks, listed, pending):
-        tasks[key] = _mark_unlisted(tasks.get(key, Task(key)), remainder, reply)
+        tasks[key] = _mark_unlisted(tasks.get(key, Task(key)), remainder, opened)
     return replace(job, tasks=tasks)
 
 
@@ -151,7 +139,8 @@ def _unlisted_keys(job: WatchedJob, tasks: dict[str, Task], listed: set[str], pe
     return sorted(expected - listed)
 
 
-def _apply_row(task: Task, row: JobRow, reply: _Reply) -> Task:
+def _apply_row(task: Task, row: JobRow, opened: EndInquiry) -> Task:
+    """Return the task after a row; ``opened`` is the inquiry that this reply opens if the task has left."""
     is_alive = row.state.is_alive
     is_new_run = _is_later(row.submit_s, task.submit_s)
     if task.end is not None and not is_alive and not is_new_run:
@@ -161,7 +150,7 @@ def _apply_row(task: Task, row: JobRow, reply: _Reply) -> Task:
         state=row.state,
         raw_state=row.raw_state,
         reason=row.reason,
-        history=_extend_history(task, row, reply.asked_s, is_new_run=is_new_run),
+        history=_extend_history(task, row, opened.since_s, is_new_run=is_new_run),
         raw_job_id=row.raw_job_id or task.raw_job_id,
         submit_s=latest(row.submit_s, task.submit_s),
         limit_s=row.limit_s or task.limit_s,
@@ -177,7 +166,7 @@ def _apply_row(task: Task, row: JobRow, reply: _Reply) -> Task:
             diagnosis=None,
         )
     is_unseen_run = is_new_run and task.end is not None
-    inquiry = (None if is_unseen_run else task.inquiry) or reply.inquiry()
+    inquiry = (None if is_unseen_run else task.inquiry) or opened
     if is_unseen_run:  # Slurm requeued the task, and it has ended again
         task = replace(task, start_s=None, restarts=task.restarts + 1, end=None, diagnosis=None)
     return replace(
@@ -185,7 +174,7 @@ def _apply_row(task: Task, row: JobRow, reply: _Reply) -> Task:
         start_s=row.start_s or task.start_s,
         nodes=row.nodes or task.nodes,
         inquiry=replace(
-            inquiry, queue_state=row.state, queue_raw_state=row.raw_state, last_queue_s=reply.asked_s
+            inquiry, queue_state=row.state, queue_raw_state=row.raw_state, last_queue_s=opened.since_s
         ),
     )
 
@@ -203,14 +192,14 @@ def _extend_history(task: Task, row: JobRow, asked_s: float, *, is_new_run: bool
     return (*task.history, StateChange(row.raw_state, asked_s, row.reason))[-_HISTORY_LIMIT:]
 
 
-def _mark_unlisted(task: Task, remainder: Sequence[JobRow], reply: _Reply) -> Task:
+def _mark_unlisted(task: Task, remainder: Sequence[JobRow], opened: EndInquiry) -> Task:
     """Open or continue the inquiry about a task that left the queue.
 
     If it may be one of the array's cancelled pending tasks, the inquiry notes their end.
     """
     if task.end is not None:
         return task
-    inquiry = replace(task.inquiry or reply.inquiry(), last_queue_s=reply.asked_s)
+    inquiry = replace(task.inquiry or opened, last_queue_s=opened.since_s)
     for row in remainder:
         unnamed = row.pending_indices is None and not task.has_started
         if not row.state.is_alive and (unnamed or includes(row.pending_indices, task.key)):
