@@ -1,8 +1,7 @@
 """Accounting queries about batches of ended jobs, shared by all monitors of a host.
 
-Monitors that need an accounting record add their jobs to a batch in the shared file. Once no job has been
-added for a moment, or the batch has reached its maximum age, the next monitor that asks sends one query for
-the whole batch and shares the answer.
+Monitors add their jobs to a batch in the shared file. Once none was added for a moment, or the batch is old
+enough, the next monitor that asks queries for all and shares the answer.
 """
 
 from __future__ import annotations
@@ -31,10 +30,9 @@ _UNRESPONSIVE_S = 120.0  # how long accounting counts as unresponsive after a qu
 
 @dataclass(frozen=True, slots=True)
 class SharedAccounting:
-    """Accounting answers about ended jobs, shared by all monitors of this host.
+    """Answers about ended jobs, shared by all monitors of this host.
 
-    ``recently_ended`` returns further jobs that have just ended. A query includes them, since their monitors
-    will need the same answer.
+    A query includes what ``recently_ended`` returns: those monitors will need the same answer.
     """
 
     scheduler: Scheduler
@@ -48,14 +46,11 @@ class SharedAccounting:
         since_s: float,
         timeout_for: Callable[[bool], float] = lambda _is_unresponsive: NO_HURRY_S,
     ) -> AccountingAnswer | None:
-        """Return the answer to a query that was made at ``since_s`` (Unix seconds) or later; else query now.
+        """Return an answer to a query made at ``since_s`` (Unix seconds) or later; else query.
 
-        None means to ask again later: the batch is still being collected, or another monitor holds the lock,
-        perhaps while it queries. ``timeout_for(is_unresponsive)`` returns how many seconds a query may
-        take; the argument is true if the last query was made recently and got no answer.
-
-        Raises:
-            StorageFailed: the lock file cannot be used, or the batch or the answer cannot be saved.
+        None means to ask again later: the batch is being collected, or another monitor has the lock.
+        ``timeout_for(is_unresponsive)`` returns how many seconds a query may take, by whether the last recent
+        one got no answer. Raises StorageFailed if the files cannot be used.
         """
         with try_lock(self.file.lock_path) as is_acquired:
             if not is_acquired:
@@ -73,7 +68,7 @@ class SharedAccounting:
             return self._parse(self._query(stored, wanted, timeout), job_id)
 
     def known(self, job_id: int, since_s: float) -> AccountingAnswer | None:
-        """Return a stored answer to a query made at ``since_s`` (Unix seconds) or later; None without one."""
+        """A stored answer to a query made at ``since_s`` (Unix seconds) or later."""
         return self._find(self.file.read(), job_id, since_s)
 
     def _find(self, stored: StoredAnswer, job_id: int, since_s: float) -> AccountingAnswer | None:
@@ -83,7 +78,7 @@ class SharedAccounting:
         return None
 
     def _is_collecting(self, added_s: Collection[float]) -> bool:
-        """Whether more jobs may join the batch, given when each of its jobs was added (Unix seconds)."""
+        """By when each job of the batch was added."""
         now_s = self.clock.now()
         return 0 <= now_s - max(added_s) < COALESCE_S and 0 <= now_s - min(added_s) < MAX_COLLECT_S
 
@@ -107,7 +102,7 @@ class SharedAccounting:
 
 
 def _worth_keeping(answers: Iterable[StoredAnswer], now_s: float) -> Iterator[StoredAnswer]:
-    """Yield the answers, newest first, that some monitor may not have read yet."""
+    """Those, newest first, that some monitor may not have read yet."""
     characters = 0
     for answer in answers:
         characters += len(answer.text)

@@ -17,18 +17,14 @@ _RETRY_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class SharedClusterName:
-    """The name of the cluster that this host belongs to, shared by all its monitors."""
+    """The name of this host's cluster, shared by all its monitors."""
 
     scheduler: Scheduler
     file: SharedAnswer
     clock: Clock
 
     def get(self) -> str:
-        """Return the name, during an outage the last known one; empty if it was never known.
-
-        Raises:
-            StorageFailed: a new answer cannot be saved.
-        """
+        """During an outage the last known one; empty if never known. Raises StorageFailed."""
         stored = self.file.read()
         max_age_s = _RETRY_S if stored.problem else _MAX_AGE_S
         if (stored.text or stored.problem) and 0 <= self.clock.now() - stored.asked_s < max_age_s:
@@ -39,5 +35,5 @@ class SharedClusterName:
         return answer.text
 
     def last_known(self) -> str:
-        """Return the last known name without a query; empty if it was never known."""
+        """Without a query."""
         return self.file.read().text

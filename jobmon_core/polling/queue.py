@@ -1,7 +1,7 @@
 """Queue queries for all jobs of a user, shared by all monitors of a host.
 
-A monitor that finds the shared answer too old queries all jobs of the user and replaces it; the others read
-it. So the load on the scheduler is one ``squeue`` per interval, for any number of monitors.
+Whoever finds the shared answer too old queries all jobs of the user and replaces it: one ``squeue`` per
+interval, for any number of monitors.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class QueueView:
 
 @dataclass(slots=True)
 class SharedQueue:
-    """The queue of one user, shared by all monitors of this host.
+    """The queue of one user.
 
-    Each answer is parsed once for all jobs that this process follows; rows of other jobs are dropped.
+    An answer is parsed once for all jobs that this process follows; other rows are dropped.
     """
 
     scheduler: Scheduler
@@ -60,13 +60,10 @@ class SharedQueue:
             self._views.pop(job_id, None)
 
     def view(self, user: str, job_id: int, max_age_s: float) -> QueueView | None:
-        """Return a view not older than ``max_age_s`` seconds, after a query if there is none.
+        """Return a view not older than ``max_age_s``, after a query if there is none.
 
-        While another monitor is querying, return None; but if the last query failed, return that failure,
-        because this query may take long, too.
-
-        Raises:
-            StorageFailed: the lock file cannot be used.
+        While another monitor queries, return None; but if the last query failed, that failure, because this
+        one may take long, too. Raises StorageFailed if the lock cannot be used.
         """
         view = self._current_view(job_id)
         if self._is_fresh(view, max_age_s):
@@ -81,7 +78,7 @@ class SharedQueue:
         return view
 
     def recently_ended(self, job_ids: Iterable[int]) -> Iterator[int]:
-        """Yield which of these jobs have ended completely, shortly before the last query."""
+        """Which of these jobs have ended completely, shortly before the last query."""
         stored = self._latest()
         for job_id, rows in self._rows(stored, set(job_ids)).items():
             end_s = max((row.end_s for row in rows if row.end_s is not None), default=0)
@@ -93,7 +90,7 @@ class SharedQueue:
         return 0 <= self.clock.now() - view.answered_s < max_age_s
 
     def _current_view(self, job_id: int) -> QueueView:
-        """Return the latest view of a job; parse the file only if it has changed or the job is new."""
+        """Parse the file only if it has changed or the job is new."""
         stamp = self.file.stamp()
         if stamp is None or stamp != self._stamp or job_id not in self._views:
             self._views = self._parse(self._latest(), {*self._followed, job_id})
@@ -112,7 +109,7 @@ class SharedQueue:
         return {job_id: QueueView(stored.asked_s, rows[job_id], answered_s) for job_id in job_ids}
 
     def _rows(self, stored: StoredAnswer, job_ids: set[int]) -> dict[int, tuple[JobRow, ...]]:
-        """Return the listed rows of each job; no rows if there was no query yet, or no answer."""
+        """No rows if there was no query yet, or no answer."""
         has_rows = stored.asked_s and not stored.problem
         rows_of: dict[int, list[JobRow]] = {job_id: [] for job_id in job_ids}
         for row in self.scheduler.read_queue(stored.text, job_ids) if has_rows else ():

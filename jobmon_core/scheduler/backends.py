@@ -36,21 +36,21 @@ def find_backend(name: str) -> Backend:
 
 
 def display_name(name: str) -> str:
-    """Return a backend's name in the form that starts a sentence."""
+    """The name that starts a sentence."""
     if name in BACKENDS:
         return BACKENDS[name].display_name
     return f"The {name} scheduler"
 
 
 def outage_words(name: str) -> OutageWords | None:
-    """Return what the message about an outage of a backend says."""
+    """What the message about an outage says."""
     if name in BACKENDS:
         return BACKENDS[name].outage_words
     return None
 
 
 def cancel_command(job: WatchedJob) -> str:
-    """Return the shell command that cancels a job; empty if its backend has none or is unsupported."""
+    """The shell command that cancels a job; empty if there is none."""
     if job.backend not in BACKENDS:
         return ""
     cluster = job.other_cluster

@@ -1,4 +1,4 @@
-"""The interface of a scheduler, and the record that describes a backend to the rest of jobmon."""
+"""The interface of a scheduler, and the record that describes a backend."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Submitted(NamedTuple):
 
 
 class Submission(NamedTuple):
-    """The result of a submission: the scheduler's exit code, and the job if it accepted one."""
+    """What became of a submission."""
 
     exit_code: int
     job: Submitted | None
@@ -46,7 +46,7 @@ class Submission(NamedTuple):
 
     @property
     def shell_code(self) -> int:
-        """The exit code as a shell reports it: 128 + n after a death by signal n."""
+        """The exit code as a shell reports it: 128 + n after signal n."""
         if self.exit_code >= 0:
             return self.exit_code
         return 128 - self.exit_code
@@ -63,54 +63,52 @@ class Submitter(Protocol):
     ) -> Submission:
         """Submit as the scheduler's own command would; its output passes through unchanged.
 
-        ``on_start`` is called while the submission is under way, ``on_job`` when it is certain which job it
-        is; the command may still be running then. If a later line names another job, it is called again.
-
-        Raises:
-            SchedulerMissing: the scheduler's commands are not installed on this machine.
+        ``on_start`` is called meanwhile, ``on_job`` when it is certain which job it is, while the command may
+        still run; again if a later line names another job. Raises SchedulerMissing without the scheduler's
+        commands.
         """
 
 
 class Scheduler(Protocol):
-    """A scheduler that can be queried. Queries never raise: `Unreachable` is one of their answers."""
+    """A scheduler that can be queried; `Unreachable` is an answer, too, and nothing raises."""
 
     name: str
 
     def ask_queue(self, user: str) -> str | Unreachable:
-        """Query all jobs of a user at once, including those that ended recently."""
+        """Query all jobs of a user, also those that ended recently."""
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[JobRow, ...]:
-        """Parse the rows of these jobs from a queue answer; invalid rows are skipped."""
+        """Parse the rows of these jobs; invalid rows are skipped."""
 
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
     ) -> str | Disabled | Unreachable:
-        """Query accounting for all runs of several jobs; ``within_s`` limits each command (seconds)."""
+        """Query all runs of several jobs; ``within_s`` limits each command."""
 
     def read_accounting(self, text: str, job_id: int) -> tuple[JobRow, ...]:
-        """Parse the rows of one job from an accounting answer, oldest run first."""
+        """Parse the rows of one job, oldest run first."""
 
     def ask_record(self, job_id: int) -> RecordAnswer:
-        """Query everything that the controller remembers of one job, including its array tasks."""
+        """Query all that the controller remembers of a job and its array tasks."""
 
     def ask_log_templates(self, job_id: int) -> LogPaths | None:
-        """Query the file name patterns of a job's logs, to be expanded per task; None if unavailable."""
+        """Query the patterns of a job's logs; None if unavailable."""
 
     def script_of(self, job_id: int) -> str:
-        """Return the text of the job's batch script; empty if unavailable."""
+        """The text of the batch script; empty if unavailable."""
 
     def cluster_name(self) -> str:
-        """Return the cluster's name; empty if unavailable."""
+        """The cluster's name; empty if unavailable."""
 
 
 class BackendResources(NamedTuple):
     """What a backend may use of the user's jobmon home.
 
     Attributes:
-        folder: creates and returns the folder for the backend's own files.
-        is_known: whether jobmon already watches this job, or did until recently.
-        search_lock: serialises the searches for a job whose id the submission did not report.
-        hosts: returns the configured hosts that are reached by ssh, by name; raises ConfigInvalid.
+        folder: creates the folder for the backend's own files.
+        is_known: whether jobmon watches this job, or did until recently.
+        search_lock: no two searches for a job whose id was not reported choose the same one.
+        hosts: those that are reached by ssh, by name; raises ConfigInvalid.
         locks: descriptors that child processes must close.
     """
 
@@ -122,14 +120,14 @@ class BackendResources(NamedTuple):
 
 
 class AgentLaunch(NamedTuple):
-    """One way to start the agents of a task: programs that run on this host while the agents run."""
+    """Programs that run on this host while the agents of a task run."""
 
     commands: tuple[tuple[str, ...], ...]
     stop_signal: int
 
 
 class CutOffSubmission(NamedTuple):
-    """A submission whose result is not known, because the process that made it was killed."""
+    """A submission whose result is not known: the process that made it was killed."""
 
     session: int
     host: str
@@ -139,16 +137,16 @@ class CutOffSubmission(NamedTuple):
 
 
 class Untraceable(NamedTuple):
-    """It cannot be found out any more whether a submission made a job."""
+    """Nobody can find out any more whether a submission made a job."""
 
     why: str
 
 
 class JobControl(Protocol):
-    """Finds and changes jobs of the user. Changes return the scheduler's error text, empty without one."""
+    """Finds and changes jobs. Changes return the scheduler's error text, empty without one."""
 
     def cancel(self, refs: Sequence[JobRef]) -> str:
-        """Cancel jobs; those that have ended are left as they are."""
+        """Cancel those that have not ended."""
 
     def hold(self, refs: Sequence[JobRef]) -> str:
         """Keep pending jobs from starting."""
@@ -157,16 +155,16 @@ class JobControl(Protocol):
         """Undo `hold`."""
 
     def queued_jobs(self, user: str) -> dict[JobRef, str] | Unreachable:
-        """Query the names of a user's pending and running jobs, in the order of their ids."""
+        """The names of a user's pending and running jobs, in the order of their ids."""
 
     def find_submission(
         self, submission: CutOffSubmission, others: Collection[JobRef], now_s: float
     ) -> JobRef | NotListed | Untraceable | Unreachable:
-        """Return the job of a submission, which is none of ``others``; `NotListed` only if it made no job."""
+        """Find the job of a submission, none of ``others``; `NotListed` only if it made no job."""
 
 
 class RemoteJob(NamedTuple):
-    """A job of a service that names its jobs by text; jobmon's own number stands for it everywhere."""
+    """A job of a service that names its jobs by text; elsewhere jobmon's number stands for it."""
 
     ref: JobRef
     cluster: str  # the service, as `Backend.scheduler` takes it and as users see it
@@ -180,17 +178,17 @@ class RemoteJob(NamedTuple):
 
 
 class RemoteJobs(Protocol):
-    """Finds the jobs of one service that names them by text."""
+    """Finds the jobs of one service."""
 
     def register(self, name: str) -> RemoteJob:
-        """Return the job with this name; one that is registered already keeps its number."""
+        """The job with this name; it keeps the number that it has."""
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all jobs that have not ended; of a host, only those of its tmux sessions."""
+        """The names of jobs that have not ended; of a host, those of tmux sessions."""
 
 
 class FileEnds(NamedTuple):
-    """The first and the last bytes of a file, which may overlap."""
+    """The first and the last bytes of a file; they may overlap."""
 
     head: bytes
     tail: bytes
@@ -198,21 +196,21 @@ class FileEnds(NamedTuple):
 
 
 class MachineFolders(Protocol):
-    """Reads folders on the machine of a job; raises JobmonError if that does not answer."""
+    """Reads folders on the machine of a job; raises JobmonError without an answer."""
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The folders there that the job was given for its files, and last, its working directory."""
+        """Those that the job was given for its files, and last, its working directory."""
 
     def files_below(self, folder: str) -> Listing:
-        """List the files of the user and of root; times are those of this machine's clock."""
+        """List files of the user and of root, with times of this machine's clock."""
 
     def ends_of(self, paths: Sequence[str]) -> dict[str, FileEnds]:
-        """Read the ends of files (absolute paths); those that cannot be read are missing."""
+        """Read the ends of files by their absolute paths, as far as they can be read."""
 
 
 class ManualCommands(NamedTuple):
-    """The commands with which a user handles a job of a service; parts that are not known are empty."""
+    """The commands with which a user handles a job of a service, as far as known."""
 
     look: tuple[str, ...] = ()  # these and `stop` run programs of the service or of the system
     stop: tuple[str, ...] = ()
@@ -221,49 +219,41 @@ class ManualCommands(NamedTuple):
 
 
 class Backend(NamedTuple):
-    """A supported scheduler: how to create its adapters, and what it can do.
+    """A supported scheduler, and what it can do; a field is None where it cannot.
 
     Attributes:
         name: as in ``--backend``, the configuration and the state files.
-        display_name: as it starts a sentence of a message, e.g. "Slurm".
-        submitter: creates the `Submitter`, and imports little, because the user waits for it; None if the
-            backend takes no batch scripts.
-        scheduler: creates the `Scheduler` for the named cluster; an empty name is the default cluster.
-        cancel_command: returns the shell command that cancels a job; empty if there is none. Its arguments
-            are the job id, the job's name, and the cluster or service that a command must name; empty: the
-            default cluster.
+        display_name: as it starts a sentence, e.g. "Slurm".
+        submitter: imports little, because the user waits for it; None: the backend takes no batch scripts.
+        scheduler: for the named cluster; an empty name is the default cluster.
+        cancel_command: the shell command that cancels a job, by its id, its name, and the cluster or service
+            if a command must name it; empty if there is none.
         submit_sentinel: submits a small job that runs a command, in a folder and with a log, when another job
-            ends, or raises SchedulerRejected; None if not supported.
-        controller_id: identifies the controller that an environment selects; empty if there is only one.
-        agent_launches: returns the ways to start agents beside a task of a job: the best first, then those by
-            ssh; none if this host cannot reach its processes.
-        in_job: returns the command that runs a command once on each node of the running job with a raw id, on
-            a named cluster; None if the backend cannot.
-        test_only: whether arguments, in an environment, would be accepted; None if that cannot be asked.
-        partition: the limits of partitions (``a,b``; empty: the default one) of a cluster; None if not known.
-        version: that of the scheduler; None if not known.
+            ends, or raises SchedulerRejected.
+        controller_id: of the controller that an environment selects; empty if there is only one.
+        agent_launches: the ways to start agents beside a task of a job: the best first, then those by ssh;
+            none if this host cannot reach its processes.
+        in_job: the command that runs a command on each node of a running job, by its raw id and cluster.
+        test_only: whether arguments, in an environment, would be accepted.
+        partition: the limits of partitions (``a,b``; empty: the default one) of a cluster.
+        version: that of the scheduler.
         submit_short_job: submits the short job of `check --on-node`: under a name that no other job has, with
             options, a script and a log. Raises SchedulerMissing, SchedulerRejected, and SchedulerUnavailable
-            if there was no answer. If the job may exist after an error, it has been cancelled, or the error
-            says how to cancel it.
-        pending_facts: queries what a job on a named cluster waits for; None if the backend cannot say.
-        job_control: creates the `JobControl` of a named cluster; None if not supported.
-        step_usage: queries what running jobs of the default cluster use, by raw job id; None if not known.
-        remote_jobs: creates the `RemoteJobs` of the named service; None if the backend's jobs have numbers.
-        cluster_resources: queries what the named service has and what its jobs hold; None if it counts none.
-        machine_sample: returns what the latest look showed of the named machine, and of the job with this
-            number there; None if a look shows no such figures.
-        manual_commands: returns the commands with which a user handles the remote job with this number and
-            name, of the named service.
-        machine_files: what the latest look showed of the outputs of the job with this number; None if the
+            without an answer: then it is cancelled if it exists, or the error says how to cancel it.
+        pending_facts: what a job on a cluster waits for.
+        job_control: of a cluster.
+        step_usage: what running jobs of the default cluster use, by raw job id.
+        remote_jobs: of a service; None if the backend's jobs have numbers.
+        cluster_resources: what a service has and what its jobs hold.
+        manual_commands: how a user handles the job with this number and name, of a service.
+        outage_words: of the message about an outage; None: the usual text about a scheduler.
+        machine_sample: what the latest look showed of a machine, and of the job with this number there.
+        machine_files: what it showed of the job's outputs. This field and the next two are None if the
             files of jobs can be read here.
-        machine_markers: whether the latest look showed the markers of the job with this number, by their
-            names; None if the files of jobs can be read here.
-        machine_folders: creates what reads folders on the machine of the job with this number, of the named
-            service; None if the files of jobs can be read here, or not at all.
-        processes_left: returns the processes of a lineage (the last argument) that still run on the machine
-            of the job with this number, of the named service; None if the end of a job proves that none is.
-        outage_words: what the message about an outage says; None: the usual text about a scheduler.
+        machine_markers: whether it showed the job's markers, by their names.
+        machine_folders: reads folders there.
+        processes_left: the processes of a lineage (the last argument) that still run there; None if the end
+            of a job proves that none does.
     """
 
     name: str
@@ -296,9 +286,9 @@ class Backend(NamedTuple):
 
 
 def deferred(module: str, name: str) -> Callable[..., Any]:
-    """Return a function that calls ``name`` in a module of `jobmon_core.scheduler`, imported at the call.
+    """A function that imports ``name`` from a module of `jobmon_core.scheduler` when it is called.
 
-    Every command and every monitor has the table of all backends, and few need more of them than that.
+    Every command and monitor has the table of all backends; few need more of them.
     """
     return partial(_call, module, name)
 

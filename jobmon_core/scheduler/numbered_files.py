@@ -22,8 +22,8 @@ _BACKENDS = ("local", "ray", "ssh")
 def reserve_id(root: Path, create: Callable[[Path], None]) -> Path:
     """Create the path of the next free id in ``root``; concurrent callers get different ones.
 
-    The folders of the other backends beside it count, too: in one home, an id shall name one job.
-    ``create`` makes it, and raises FileExistsError if the id is taken. Other errors of it pass through.
+    The folders of other backends count, too: in one home, an id shall name one job. ``create`` raises
+    FileExistsError if the id is taken.
     """
     folders = [root, *(root.parent / name for name in _BACKENDS)]
     entries = (entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir())
@@ -39,7 +39,7 @@ def reserve_id(root: Path, create: Callable[[Path], None]) -> Path:
 
 
 def reserve_folder(root: Path, is_taken: Callable[[int], bool] = lambda _number: False) -> Path:
-    """Create the private folder of the next free id that is not taken, see `reserve_id`."""
+    """Create the private folder of the next free id."""
 
     def create(path: Path) -> None:
         if is_taken(int(path.name)):
@@ -50,7 +50,7 @@ def reserve_folder(root: Path, is_taken: Callable[[int], bool] = lambda _number:
 
 
 def read_record(kind: type[T], path: Path) -> T:
-    """Return the record in a file."""
+    """Read the record in a file."""
     try:
         return from_json(kind, json.loads(path.read_text(encoding="utf-8", errors="replace")))
     except (ValueError, RecursionError) as error:
@@ -58,5 +58,5 @@ def read_record(kind: type[T], path: Path) -> T:
 
 
 def write_record(path: Path, record: object, *, durable: bool = True) -> None:
-    """Replace the record in a file; if ``durable``, it survives a power cut."""
+    """Replace the record; if ``durable``, it survives a power cut."""
     write_atomically(path, json.dumps(to_json(record)).encode(), durable=durable)

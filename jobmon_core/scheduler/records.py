@@ -1,4 +1,4 @@
-"""The status of a task in a backend without query commands, and its form as a row of squeue or sacct."""
+"""The status of a task in a backend without query commands, and its form as a row of Slurm's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StatusRow:
-    """One task, or all tasks of an array that have not started. Times are Unix seconds."""
+    """One task, or all tasks of an array that have not started."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {
         "raw_job_id": "own_id",
@@ -58,7 +58,7 @@ class StatusRow:
 
     @property
     def raw_state(self) -> str:
-        """The state, with the backend's own word if that differs: ``CANCELLED (STOPPED)``."""
+        """With the backend's own word if that differs: ``CANCELLED (STOPPED)``."""
         own = self.backend_state
         if own in ("", self.state):
             return self.state
@@ -66,15 +66,15 @@ class StatusRow:
 
     @property
     def job_state(self) -> JobState:
-        """The state as an enumeration."""
+        """As an enumeration."""
         return JobState.from_slurm(self.state)
 
     def as_queue_row(self) -> JobRow:
-        """Return the row that squeue would show."""
+        """As squeue would show it."""
         return self._as_row(**({} if self.job_state.is_alive else {"pending_indices": None}))
 
     def as_accounting_row(self, cluster: str) -> JobRow:
-        """Return the row that sacct would show."""
+        """As sacct would show it."""
         by = "" if self.cancelled_by is None else f" by {self.cancelled_by}"
         ran_s = None
         if self.end_s is not None and self.start_s is not None:
@@ -87,7 +87,7 @@ class StatusRow:
         )
 
     def as_record(self) -> JobRow:
-        """Return the record that scontrol would show."""
+        """As scontrol would show it."""
         return self._as_row(batch_host=self.nodes if self.start_s is not None else "")
 
     def _as_row(self, **changes: Any) -> JobRow:  # noqa: ANN401 - a field's value
@@ -101,18 +101,18 @@ class StatusRow:
 
 
 def same_fields(record: DataclassInstance, kind: type[DataclassInstance]) -> dict[str, Any]:
-    """Return the fields of a record that ``kind`` has."""
+    """The fields of a record that ``kind`` has."""
     names = {field.name for field in fields(kind)}
     return {field.name: getattr(record, field.name) for field in fields(record) if field.name in names}
 
 
 def to_answer(rows: Iterable[StatusRow]) -> str:
-    """Return the rows as the text of an answer: one JSON object per line."""
+    """The text of an answer: one JSON object per line."""
     return "".join(f"{json.dumps(to_json(row))}\n" for row in rows)
 
 
 def from_answer(text: str, job_ids: Collection[int]) -> Iterator[StatusRow]:
-    """Yield the rows of these jobs; a damaged line is skipped."""
+    """Yield the rows of these jobs; damaged lines are skipped."""
     for line in text.splitlines():
         with suppress(ValueError, RecursionError):
             row = from_json(StatusRow, json.loads(line))
@@ -121,7 +121,7 @@ def from_answer(text: str, job_ids: Collection[int]) -> Iterator[StatusRow]:
 
 
 class WithoutAccounting:
-    """What is common to each `Scheduler` that answers with such rows."""
+    """What schedulers that answer with such rows have in common."""
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[JobRow, ...]:
         """See `Scheduler`."""

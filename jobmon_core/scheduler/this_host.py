@@ -1,4 +1,4 @@
-"""Commands on this host: the script that one runs, the name of its job, and an agent beside its processes."""
+"""Commands on this host: the script that one runs, its name, and an agent beside it."""
 
 from __future__ import annotations
 
@@ -21,25 +21,17 @@ if TYPE_CHECKING:
 # the file names of interpreters, also with a version, or as a login shell
 INTERPRETER = re.compile(r"-?(python|pypy|(ba|da|k|z)?sh|perl|ruby|Rscript|julia|node)[\d.]*")
 SCRIPT_SUFFIXES = (".py", ".sh", ".R", ".jl", ".pl", ".rb", ".js", ".m")
-_LAUNCHERS = (
-    "torchrun",
-    "accelerate",
-    "deepspeed",
-    "mpirun",
-    "mpiexec",
-    "srun",
-    "env",
-    "nice",
-    "time",
-    "nohup",
+LAUNCHERS = (
+    *("torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "srun"),
+    *("env", "nice", "time", "nohup"),
 )
 
 
 def program_or_script(argv: Sequence[str], folder: str) -> str:
-    """Return the word of a command that names the script that it runs, else its program."""
+    """The script that a command runs, else its program."""
     program, *arguments = argv
     name = Path(program).name
-    runs_script = "/" not in program or name in _LAUNCHERS or INTERPRETER.fullmatch(name) is not None
+    runs_script = "/" not in program or name in LAUNCHERS or INTERPRETER.fullmatch(name) is not None
     scripts = [word for word in arguments if word.endswith(SCRIPT_SUFFIXES) and _is_file(folder, word)]
     if runs_script and scripts:
         return scripts[0]
@@ -47,7 +39,7 @@ def program_or_script(argv: Sequence[str], folder: str) -> str:
 
 
 def command_name(argv: Sequence[str], folder: str) -> str:
-    """Return a name for a command that runs in ``folder``: its program, or the script that this runs."""
+    """The file name of the script that a command runs in ``folder``, else of its program."""
     return Path(program_or_script(argv, folder)).name
 
 
@@ -56,7 +48,7 @@ def _is_file(folder: str, word: str) -> bool:
 
 
 def agent_on_host(task: Task, options: AgentOptions, *pids: int) -> tuple[AgentLaunch, ...]:
-    """Return how to start an agent for processes and their descendants."""
+    """An agent for processes and their descendants."""
     if not pids:
         return ()
     options = options._replace(pids=pids, node=task.nodes)

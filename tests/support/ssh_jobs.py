@@ -11,7 +11,7 @@ from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.records import StatusRow, from_answer
 from jobmon_core.scheduler.ssh.client import SshScheduler
 from jobmon_core.scheduler.ssh.jobs import HostJobs
-from jobmon_core.scheduler.ssh.start import CommandStarter
+from jobmon_core.scheduler.ssh.start import record_command, start_command
 from tests.support.ssh_server import Box
 from tests.support.waiting import eventually
 
@@ -38,11 +38,10 @@ class Jobs:
         return HostJobs(self.resources, "box").register(shlex.join(words)).ref.job_id
 
     def run(self, script: str) -> int:
-        starter = CommandStarter(self.resources, "box", pause=lambda _: None)
-        command = ("sh", "-c", script)
-        number = starter.record(command, "", "").ref.job_id
-        assert starter.start(number, command, "") == ""
-        assert starter.start(number, command, "") == ""  # after a cut connection, it is repeated
+        jobs, command = HostJobs(self.resources, "box"), ("sh", "-c", script)
+        number = record_command(jobs, command, "", "").ref.job_id
+        assert start_command(jobs, number, command, "") == ""
+        assert start_command(jobs, number, command, "") == ""  # after a cut connection, it is repeated
         return number
 
     def wrapper(self, number: int) -> int:

@@ -10,7 +10,8 @@ from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.new_job import NewJob
 from jobmon_core.domain.job.tracking.reopen import reopened
 from jobmon_core.scheduler.ssh.backend import SSH
-from jobmon_core.scheduler.ssh.start import CommandStarter
+from jobmon_core.scheduler.ssh.jobs import HostJobs
+from jobmon_core.scheduler.ssh.start import record_command, start_command
 from jobmon_core.store.jobs import state_id
 from jobmon_core.system.users import user_name
 
@@ -95,14 +96,16 @@ def run_on_host(
     """
     if attempt:
         settings = attempt.settings
-    commands = CommandStarter(ctx.backend_resources(SSH.name), host)
-    remote = commands.record(command, settings.name if settings else "", folders.workdir, folders.output_dir)
+    jobs = HostJobs(ctx.backend_resources(SSH.name), host)
+    remote = record_command(
+        jobs, command, settings.name if settings else "", folders.workdir, folders.output_dir
+    )
     job = new_job(ctx, SSH.name, remote, settings)
     ctx.store.save(job)
     if attempt:
         attempt.record(NewJob(job.id, job.job_id, job.registered_s, job.registered_s, SSH.name, job.cluster))
-    problem = commands.start(
-        remote.ref.job_id, command, folders.workdir, attempt.variables if attempt else {}
+    problem = start_command(
+        jobs, remote.ref.job_id, command, folders.workdir, attempt.variables if attempt else {}
     )
     starter.watch(job.id)
     return job, problem

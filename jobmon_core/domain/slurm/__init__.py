@@ -1,1 +1,1 @@
-"""Slurm's own terms, e.g. states, job ids, exit codes, log path patterns and options of sbatch."""
+"""Slurm's own terms: states, job ids, exit codes, log path patterns, options of sbatch."""

@@ -16,13 +16,13 @@ _SPAN = re.compile(rf"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER})?)?")
 
 @dataclass(frozen=True, slots=True)
 class IndexSet:
-    """The indices of an array, stored as ranges: ``1-100000`` takes no more memory than ``1-2``."""
+    """The indices of an array as ranges: ``1-100000`` takes no more memory than ``1-2``."""
 
     spans: tuple[range, ...]
 
     @classmethod
     def parse(cls, expression: str) -> IndexSet:
-        """Parse ``1-9:2,12%4``; the throttle after ``%`` and invalid spans are ignored."""
+        """Read ``1-9:2,12%4``; the throttle and invalid spans are ignored."""
         matches = (_SPAN.fullmatch(part) for part in expression.split("%", 1)[0].split(","))
         spans = (_span(match) for match in matches if match)
         return cls(tuple(span for span in spans if span))
@@ -53,7 +53,7 @@ def _expression(span: range) -> str:
 
 
 def compact(indices: list[int]) -> str:
-    """Return indices in Slurm's short form: ``1-3,7``."""
+    """Slurm's short form: ``1-3,7``."""
     spans: list[range] = []
     for index in sorted(set(indices)):
         if spans and spans[-1].stop == index:
@@ -65,7 +65,7 @@ def compact(indices: list[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JobRef:
-    """One job, one task of an array, or one component of a heterogeneous job."""
+    """A job, a task of an array, or a component of a heterogeneous job."""
 
     job_id: int
     task: int | None = None
@@ -73,7 +73,7 @@ class JobRef:
 
     @classmethod
     def parse(cls, text: str) -> JobRef:
-        """Parse a single job id as users and Slurm write it; a step suffix is dropped."""
+        """Read one id as users and Slurm write it, without the suffix of a step."""
         match = _REF.fullmatch(text.strip())
         if match is None or match[4] is not None:
             expected = f"{match[1]} is that of the whole array" if match else (
@@ -88,7 +88,7 @@ class JobRef:
 
     @property
     def key(self) -> str:
-        """The part of the job: ``""`` for all of it, ``"3"`` for an array task, ``"+1"`` for a component."""
+        """``""`` for the whole job, ``"3"`` for a task, ``"+1"`` for a component."""
         if self.task is not None:
             return str(self.task)
         if self.component is None:
@@ -102,7 +102,7 @@ class JobRef:
 
 
 def parse_listed(text: str) -> tuple[JobRef, IndexSet | None]:
-    """Return a listed job id and None; for pending array tasks, the array's id and their indices."""
+    """A listed job id and None; for pending tasks, the array's id and their indices."""
     match = _REF.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a Slurm job id")
@@ -112,7 +112,7 @@ def parse_listed(text: str) -> tuple[JobRef, IndexSet | None]:
 
 
 def each_task(word: str) -> list[str]:
-    """Return the ids of the tasks that a word such as ``12_[1-3]`` lists; else the word."""
+    """The ids that a word such as ``12_[1-3]`` lists; else the word."""
     try:
         ref, indices = parse_listed(word)
     except ValueError:
@@ -123,7 +123,7 @@ def each_task(word: str) -> list[str]:
 
 
 def ref_of(job_id: int, key: str) -> JobRef:
-    """Return the part of ``job_id`` with this `JobRef.key`; the whole job if the key is empty or invalid."""
+    """By a `JobRef.key`; the whole job if that is empty or invalid."""
     if not _KEY.fullmatch(key):
         return JobRef(job_id)
     if key.startswith("+"):

@@ -30,7 +30,7 @@ _OLD_FIELD = re.compile(r"%(?:%|(\d*)([^\d%]?))")
 
 @dataclass(frozen=True, slots=True)
 class PathContext:
-    """The values of the letters of a file name pattern, for one task."""
+    """The values of the letters, for one task."""
 
     job_id: int
     array_job_id: int | None = None
@@ -43,7 +43,7 @@ class PathContext:
     version: tuple[int, int] | None = None  # Slurm's, e.g. (24, 11); None: assume the newest
 
     def values(self) -> dict[str, int | str]:
-        """Return the value of each letter."""
+        """By letter."""
         task = NO_TASK if self.array_task is None else self.array_task
         master = self.job_id if self.array_job_id is None else self.array_job_id
         known: dict[str, int | str] = {"S": self.sluid} if self.sluid else {}
@@ -65,7 +65,7 @@ class PathContext:
 
 @dataclass(frozen=True, slots=True)
 class LogPaths:
-    """The job's output files, as templates with Slurm's ``%`` patterns; empty while not known."""
+    """Templates with Slurm's ``%`` patterns; empty while not known."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"source": "told_by"}
 
@@ -88,7 +88,7 @@ def expand(template: str, context: PathContext) -> str:
 
 
 def expand_known(template: str, user: str, job_name: str) -> str:
-    """Expand what is known before the submission, which are the user and the name of the job."""
+    """Expand what is known before the submission."""
     known = {"u": user, "x": job_name}
     if "\\" in template:
         return template
@@ -96,7 +96,7 @@ def expand_known(template: str, user: str, job_name: str) -> str:
 
 
 def literal(path: str) -> str:
-    """Return the template that expands to this path, which must not contain a backslash."""
+    """The template of a path, which must not contain a backslash."""
     return path.replace("%", "%%")
 
 
@@ -135,10 +135,10 @@ def _value(padding: str, letter: str, context: PathContext) -> str | None:
 def templates_from_record(
     stdout: str, stderr: str, workdir: str, *, is_array: bool, job_id: int | None = None
 ) -> LogPaths:
-    """Convert the StdOut and StdErr that Slurm's commands print to patterns that can be expanded per task.
+    """Make templates of the StdOut and StdErr that Slurm's commands print.
 
-    If StdOut is empty or ``(null)``, the result has Slurm's default name; if StdErr is, it is the same as
-    StdOut. With ``job_id``, the default name that squeue prints is recognised: it is wrong for an array.
+    An empty or ``(null)`` StdOut means Slurm's default name, such a StdErr that of StdOut. With ``job_id``,
+    the default that squeue prints is recognised: it is wrong for an array.
     """
     output, error = (
         _template(value, workdir, is_array=is_array, job_id=job_id) for value in (stdout, stderr)

@@ -1,4 +1,4 @@
-"""What Slurm's reasons for a pending job mean, and what the user can do; nothing about ordinary waiting.
+"""What Slurm's reasons for a pending job mean, and what to do; nothing about ordinary waiting.
 
 Source: Slurm's ``job_reason_codes``. JOBID stands for the id of the job or task.
 """
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Hint(NamedTuple):
-    """A problem and advice; the problem ends a sentence that starts with the job."""
+    """A problem, which ends a sentence that starts with the job, and advice."""
 
     problem: str
     advice: str
@@ -104,12 +104,12 @@ _LIMITS = (
 
 
 def waited_for_failure(dependency: str) -> bool:
-    """Whether a job waited in vain only for other jobs to fail; ``dependency`` is as in Slurm's record."""
+    """Whether a job waited in vain only for others to fail, by the dependency in Slurm's record."""
     return set(_FAILED_CONDITION.findall(dependency)) == {"afternotok"}
 
 
 def pending_hint(reason: str) -> Hint | None:
-    """Return the hint for a reason as squeue prints it; None for ordinary waiting and for unknown reasons."""
+    """By a reason as squeue prints it; None for ordinary waiting and unknown reasons."""
     name = reason.strip("()").partition(",")[0]
     if name in _HINTS:
         return _HINTS[name]

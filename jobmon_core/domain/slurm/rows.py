@@ -1,4 +1,4 @@
-"""Rows and answers of the scheduler, as values; lists of nodes in them.
+"""Rows and answers of the scheduler; lists of nodes in them.
 
 Times are Unix seconds, durations seconds, sizes bytes; None and "" mean that the scheduler gave no value.
 """
@@ -17,14 +17,14 @@ from jobmon_core.domain.slurm.states import JobState
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """The scheduler did not answer, or its answer cannot be read. This proves nothing about any job."""
+    """No answer, or one that cannot be read. This proves nothing about any job."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class NotListed:
-    """The scheduler answered; its answer does not contain the job."""
+    """An answer that does not contain the job."""
 
     why: str = ""  # what became of the job, and why no source can show its outcome; empty if one may
 
@@ -44,7 +44,7 @@ class GpuSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GpuUsage:
-    """What a run used of its GPUs; what is not recorded is None, never 0."""
+    """What is not recorded is None, never 0."""
 
     source: GpuSource
     percent: float | None = None  # utilisation, the mean of all GPUs; of ACCOUNTING it is that of their peaks
@@ -54,13 +54,13 @@ class GpuUsage:
 
     @property
     def is_mean(self) -> bool:
-        """Whether the utilisation is a mean over time."""
+        """Whether the utilisation is one over time."""
         return self.source is not GpuSource.ACCOUNTING
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Resources that a run requested and used, as accounting reports them."""
+    """What a run requested and used, as accounting reports it."""
 
     max_rss_bytes: int | None = None  # sampled, by accounting or an agent: short peaks are missed
     requested_bytes: int | None = None
@@ -77,10 +77,9 @@ class Usage:
 class JobRow:
     """What a scheduler says of a job, or of those tasks of an array that have not started.
 
-    All rows have the fields down to ``nodes``, those of the queue (``squeue``) no others. Exit codes and log
-    paths are true in slurmctld's record (``scontrol show job``); accounting (``sacct -D``) has a row for each
-    run, its steps included, prints log paths since 24.05, and before 25.11 subtracts 128 from an exit code
-    of 128 or more.
+    Rows of the queue (``squeue``) have the fields down to ``nodes``. slurmctld's record (``scontrol show
+    job``) has true exit codes and log paths. Accounting (``sacct -D``) has a row for each run, with its
+    steps; it prints log paths since 24.05, and before 25.11 subtracts 128 from an exit code of 128 or more.
     """
 
     JSON_KEYS: ClassVar[dict[str, str]] = {
@@ -143,7 +142,7 @@ _MAX_RANGE = 100_000
 
 
 def node_names(expression: str) -> tuple[str, ...]:
-    """Return the names of the nodes; a damaged range counts as one name."""
+    """A damaged range counts as one name."""
     return tuple(name for each in _NAME.findall(expression) for name in _expanded(each))
 
 
@@ -169,5 +168,5 @@ _NO_ANSWER = ("Unable to contact", "Socket timed out", "Zero Bytes were", "tempo
 
 
 def is_no_answer(text: str) -> bool:
-    """Return whether the scheduler did not answer, or asks to try again later."""
+    """Whether the scheduler did not answer, or asks to try again later."""
     return any(words in text for words in _NO_ANSWER)

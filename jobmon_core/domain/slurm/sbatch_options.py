@@ -1,6 +1,6 @@
 """The options of sbatch (20.11 to 26.05): how the local scheduler treats them, and how Slurm parses them.
 
-Source for ``#SBATCH`` lines: ``_opt_batch_script()`` and ``get_argument()`` of Slurm's ``sbatch/opt.c``.
+Source for ``#SBATCH`` lines: ``_opt_batch_script()`` and ``get_argument()`` of ``sbatch/opt.c``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from jobmon_core.domain.errors import SchedulerRejected
 
 
 class UnknownOption(SchedulerRejected):
-    """An option that the tables below lack: sbatch may know it, and whether it takes the next word."""
+    """sbatch may know it, and whether it takes the next word."""
 
     def __init__(self, text: str, name: str) -> None:
-        """``name`` is the long option as it was given, without dashes."""
+        """``name`` has no dashes."""
         super().__init__(text)
         self.name = name
 
@@ -83,6 +83,13 @@ OPTIONS: dict[str, Option] = {
         *_table(_REFUSED, Treatment.REFUSED),
     )
 }
+_BY_VARIABLE = """
+account clusters error exclusive export gpus gpus-per-node gpus-per-task gres input job-name open-mode output
+partition qos reservation signal wait
+"""
+# input environment variables of sbatch, by which an option can be given; they override the script
+VARIABLES = {f"SBATCH_{name.upper().replace('-', '_')}": name for name in _BY_VARIABLE.split()}
+VARIABLES |= {"SBATCH_ARRAY_INX": "array", "SBATCH_TIMELIMIT": "time"}
 LETTERS: dict[str, Option] = {option.letter: option for option in OPTIONS.values() if option.letter}
 
 
@@ -100,16 +107,16 @@ _LONG = [
 
 
 def read_arguments(words: Sequence[str]) -> tuple[list[GivenOption], list[str]]:
-    """Return the options in the order given, and the remaining words, which start with the first operand."""
+    """The options in the order given, and the words from the first operand on."""
     return _read(words, accepts_unknown=False)
 
 
 def read_with_unknown(words: Sequence[str]) -> tuple[list[GivenOption], list[str]]:
-    """Return what `read_arguments` returns, but accept unknown options of the form ``--name=value``, too.
+    """As `read_arguments`, but accept unknown options of the form ``--name=value``, too.
 
-    SPANK plugins of a site add such options, e.g. ``--container-image``, and so does a newer sbatch. Without
-    ``=``, only sbatch knows whether the next word is the option's argument or the script: see `spelled_out`.
-    The components of a het job may stand between colons; its first one comes last, since it decides.
+    SPANK plugins of a site and newer versions add such options. Without ``=``, only sbatch knows whether the
+    next word is the argument or the script: see `spelled_out`. Colons may separate the components of a het
+    job; the first one comes last, since it decides.
     """
     options, operands = _read(words, accepts_unknown=True)
     while operands[:1] == [":"]:
@@ -119,9 +126,9 @@ def read_with_unknown(words: Sequence[str]) -> tuple[list[GivenOption], list[str
 
 
 def spelled_out(words: Sequence[str], sbatch_help: str) -> list[str]:
-    """Return the words with unknown options that `read_with_unknown` can read: each as ``--name=value``.
+    """Words that `read_with_unknown` can read: unknown options as ``--name=value``.
 
-    ``sbatch_help`` is the output of ``sbatch --help``. What that does not list is left as it is.
+    What ``sbatch --help`` (``sbatch_help``) does not list is left as it is.
     """
     listed = {match[1]: match[2] == "=" for match in _LISTED.finditer(sbatch_help)}
     found = list(words)
@@ -179,7 +186,7 @@ _WITHOUT_SCRIPT = ("help", "usage", "version", "wrap")
 
 
 def reads_stdin(words: Sequence[str]) -> bool:
-    """Return whether sbatch reads the script from stdin."""
+    """Whether the script comes from stdin."""
     try:
         options, operands = read_with_unknown(words)
     except SchedulerRejected:
@@ -188,7 +195,7 @@ def reads_stdin(words: Sequence[str]) -> bool:
 
 
 def script_of(words: Sequence[str]) -> str:
-    """Return the path of the script to submit; empty if there is none."""
+    """The path of the script; empty without one."""
     try:
         options, operands = read_with_unknown(words)
     except SchedulerRejected:
@@ -204,7 +211,7 @@ _SBATCH_LETTERS = "AGJNpqt"
 
 
 def misplaced_options(words: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the script, and those of its arguments that look like options meant for sbatch."""
+    """The script, and those of its arguments that look like options for sbatch."""
     try:
         operands = read_with_unknown(words)[1]
     except SchedulerRejected:
@@ -237,11 +244,9 @@ NEXT_COMPONENT = ("hetjob", "packjob")  # the lines after it describe the next c
 
 
 def script_directives(script_text: str) -> dict[str, str]:
-    """Return the values of a script's options by their long names.
+    """The values of a script's options by their long names; the last one counts.
 
-    If an option is given twice, the last value counts. Values are not expanded. The environment and the
-    command line, which override a script, are not considered. Never raises: a line that cannot be read is
-    ignored.
+    Values are not expanded. Never raises: a line that cannot be read is ignored.
     """
     directives: dict[str, str] = {}
     for words in directive_words(script_text):
@@ -253,7 +258,7 @@ def script_directives(script_text: str) -> dict[str, str]:
 
 
 def directive_words(script_text: str) -> Iterator[list[str]]:
-    """Yield the words of each ``#SBATCH`` or ``#SLURM`` line before the first command, split as by Slurm."""
+    """The words of each ``#SBATCH`` or ``#SLURM`` line before the first command, split as by Slurm."""
     for line in script_text.split("\n"):
         prefix = next((known for known in _PREFIXES if line.startswith(known)), None)
         if prefix is not None:
@@ -296,7 +301,7 @@ _TIME = re.compile(r"(?:(\d{1,9})-)?(\d{1,9}(?::\d{1,9}){0,2})?", re.ASCII)
 
 
 def parse_time_limit_s(text: str) -> int | None:
-    """Parse a time limit in any of Slurm's forms, in seconds; None for no limit.
+    """Read any of Slurm's forms, in seconds; None for no limit.
 
     With days: ``D-``, ``D-H``, ``D-H:M`` or ``D-H:M:S``; without: ``M``, ``M:S`` or ``H:M:S``. Slurm rounds
     up to whole minutes, but here ``0:02`` is two seconds.

@@ -1,4 +1,4 @@
-"""The local backend: creates its adapter. Imports are deferred because the user waits for `submit`."""
+"""The local backend. Imports are deferred because the user waits for `submit`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jobmon_core.scheduler.base import Backend, deferred
 if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.model import Task
     from jobmon_core.domain.node.telemetry.agent import AgentOptions
-    from jobmon_core.scheduler.base import AgentLaunch, BackendResources, JobControl
+    from jobmon_core.scheduler.base import AgentLaunch, BackendResources
     from jobmon_core.scheduler.local.client import LocalScheduler
 
 
@@ -28,18 +28,12 @@ def _agent_launches(
     return agent_on_host(task, options, *filter(None, [pid]))
 
 
-def _job_control(resources: BackendResources, _cluster: str) -> JobControl:
-    from jobmon_core.scheduler.local.job_control import LocalJobControl
-
-    return LocalJobControl(resources.folder())
-
-
 LOCAL = Backend(
     name="local",
     display_name="The local scheduler",
     submitter=_scheduler,
     scheduler=_scheduler,
     agent_launches=_agent_launches,
-    job_control=_job_control,
-    processes_left=deferred("local.job_control", "processes_left"),
+    job_control=_scheduler,
+    processes_left=deferred("local.client", "processes_left"),
 )

@@ -1,14 +1,18 @@
-"""The local scheduler as a `Scheduler`: batch scripts on this machine, without Slurm."""
+"""The local scheduler as a `Scheduler` and a `JobControl`: batch scripts without Slurm."""
 
 from __future__ import annotations
 
+import os
 import shlex
+import signal
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected, StateUnreadable, StorageFailed
+from jobmon_core.domain.job.restart.model import LINEAGE_VARIABLE, ProcessesLeft
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, compact
 from jobmon_core.domain.slurm.log_paths import LogPaths
@@ -18,13 +22,14 @@ from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.local.job_dir import JobDir, all_job_dirs
 from jobmon_core.scheduler.local.task_env import CLUSTER, TaskEnv
 from jobmon_core.scheduler.records import StatusRow, from_answer, same_fields, to_answer
-from jobmon_core.system.process import ProcessId, ProcessStatus, start_ticks
+from jobmon_core.system.process import ProcessId, ProcessStatus, processes_with, start_ticks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from jobmon_core.domain.slurm.rows import JobRow, RecordAnswer
+    from jobmon_core.scheduler.base import BackendResources, CutOffSubmission
     from jobmon_core.scheduler.local.job_dir import JobSpec, TaskRecord
     from jobmon_core.scheduler.local.submit import LocalRequest
 
@@ -33,11 +38,12 @@ _SUPERVISOR_KILLED = "its supervisor was killed: how the job ends will not be re
 _WAITS = "Dependency"
 _QUEUED = "JobArrayTaskLimit"  # Slurm's reason for tasks that wait for others of their array
 
+_CANNOT_HOLD = "local jobs cannot be held, only cancelled"
 _MIN_JOB_AGE_S = 300.0  # how long the queue lists ended jobs: the default of slurmctld's MinJobAge
 
 
 class LocalScheduler:
-    """Runs jobs as detached processes of this machine, each with a supervisor process."""
+    """Runs jobs as detached processes, each with a supervisor process."""
 
     name = "local"
 
@@ -69,7 +75,7 @@ class LocalScheduler:
         on_job: Callable[[Submitted], None],
         on_start: Callable[[], None] | None = None,
     ) -> Submission:
-        """Start the job that ``read_request`` returns, and print what sbatch would print; see `Submitter`."""
+        """Start what ``read_request`` returns, as `submit` does."""
         from jobmon_core.scheduler.local import submit
 
         try:
@@ -150,7 +156,7 @@ class LocalScheduler:
             return ""
 
     def main_pid(self, job_id: int, raw_job_id: int) -> int | None:
-        """Return the PID of a running task's script; None if it does not run on this host."""
+        """The PID of a task's script, if it runs on this host."""
         try:
             tasks = JobDir(self._folder / str(job_id)).tasks()
         except (OSError, StateUnreadable):
@@ -162,6 +168,56 @@ class LocalScheduler:
     def cluster_name(self) -> str:
         """See `Scheduler`."""
         return CLUSTER
+
+    def cancel(self, refs: Sequence[JobRef]) -> str:
+        """See `JobControl`; a supervisor on another host cannot be reached."""
+        this = ProcessId.current()
+        remote = []
+        for ref in refs:
+            with suppress(StateUnreadable, OSError):
+                owner = JobDir(self._folder / str(ref.job_id)).owner()
+                status = owner.status(this) if owner else ProcessStatus.EXITED
+                if owner and status is ProcessStatus.RUNNING:
+                    os.kill(owner.pid, signal.SIGTERM)
+                elif owner and status is ProcessStatus.REMOTE:
+                    remote.append(f"job {ref} runs on {owner.host}")
+        return "; ".join(remote)
+
+    def hold(self, refs: Sequence[JobRef]) -> str:  # noqa: ARG002 - the interface of all schedulers
+        """See `JobControl`."""
+        return _CANNOT_HOLD
+
+    def release(self, refs: Sequence[JobRef]) -> str:  # noqa: ARG002 - the interface of all schedulers
+        """See `JobControl`."""
+        return _CANNOT_HOLD
+
+    def queued_jobs(self, user: str) -> dict[JobRef, str]:  # noqa: ARG002 - as for ask_queue
+        """See `JobControl`."""
+        jobs = [(each.id, spec.name) for each, spec in self._jobs() if each.ended_s() is None]
+        return {JobRef(job_id): name for job_id, name in sorted(jobs)}
+
+    def find_submission(
+        self, submission: CutOffSubmission, others: Collection[JobRef], now_s: float
+    ) -> JobRef | NotListed | Unreachable:
+        """The first job since the attempt began with the same folder and script arguments."""
+        del now_s
+        found = [
+            each.id
+            for each, spec in self._jobs()
+            if spec.submit_dir == submission.folder
+            and spec.submit_s >= int(submission.since_s)
+            and JobRef(each.id) not in others
+            and submission.arguments[len(submission.arguments) - len(spec.arguments) :] == spec.arguments
+        ]
+        if found:
+            return JobRef(min(found))
+        return NotListed()
+
+    def _jobs(self) -> Iterator[tuple[JobDir, JobSpec]]:
+        for each in all_job_dirs(self._folder):
+            with suppress(StateUnreadable, OSError):
+                if spec := each.spec():
+                    yield each, spec
 
 
 def _answer(rows: Iterable[StatusRow]) -> str | Unreachable:
@@ -177,7 +233,7 @@ def _print_error(message: str) -> None:
 
 
 def job_status_rows(folder: JobDir, observer: ProcessId) -> list[StatusRow]:
-    """Return the status of all tasks of a job, as seen by ``observer``; empty if none is known."""
+    """The status of all known tasks of a job, as ``observer`` sees it."""
     try:
         spec, owner = folder.spec(), folder.owner()
         if spec is None or owner is None:
@@ -239,3 +295,22 @@ def _checked(
     if still_runs:
         return replace(row, reason=_SUPERVISOR_KILLED)
     return None
+
+
+def processes_left(
+    resources: BackendResources, _cluster: str, number: int, lineage: str
+) -> ProcessesLeft | Unreachable:
+    """The processes of a lineage that still run here, e.g. after its supervisor was killed.
+
+    Those of jobmon do not count: a monitor of a job that this lineage submitted outlives it.
+    """
+    try:
+        owner = JobDir(resources.folder() / str(number)).owner()
+    except (OSError, StateUnreadable) as error:
+        return Unreachable(f"the record of job {number} cannot be read: {error}")
+    if owner is not None and owner.status(ProcessId.current()) is ProcessStatus.REMOTE:
+        return Unreachable(f"the job ran on {owner.host}, and only there its processes can be seen")
+    from jobmon_core.scheduler.process.find import is_jobmon
+
+    found = (pid for pid in processes_with(LINEAGE_VARIABLE, lineage) if not is_jobmon(pid))
+    return ProcessesLeft(tuple(found), "kill")

@@ -1,4 +1,4 @@
-"""A local job that runs one command in the user's own environment, instead of a batch script."""
+"""A local job that runs one command in the user's own environment."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SCRIPT = '#!/bin/sh\nexec {} "$@"\n'
 
 @dataclass(frozen=True, slots=True)
 class CommandSubmitter:
-    """Starts one command as a local job, see `Submitter`. File names may contain Slurm's ``%`` patterns."""
+    """Starts one command as a local job. File names may contain Slurm's ``%`` patterns."""
 
     root: Path  # the existing directory of all local jobs
     name: str = ""  # of the job; empty: from the command
@@ -48,7 +48,7 @@ class CommandSubmitter:
         on_job: Callable[[Submitted], None],
         on_start: Callable[[], None] | None = None,
     ) -> Submission:
-        """Start the command ``arguments``, the program first; print nothing but errors."""
+        """Start ``arguments``, the program first; print nothing but errors."""
         return LocalScheduler(self.root).start(partial(self._request, arguments), on_job, on_start)
 
     def _request(self, argv: Sequence[str]) -> LocalRequest:

@@ -1,4 +1,4 @@
-"""A local job in the foreground: its output goes to the user's terminal too, and Ctrl-C reaches it."""
+"""A local job in the foreground: its output goes to the terminal too, and Ctrl-C reaches it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class TerminalClosed(Exception):
 
 @dataclass(slots=True)
 class ForwardedSignals:
-    """Passes SIGINT, SIGQUIT and SIGTERM on to the supervisor of a job, once the job is known."""
+    """Passes signals on to the supervisor of a job, once the job is known."""
 
     _supervisor: ProcessId | None = field(default=None, init=False)
     _early: list[int] = field(default_factory=list, init=False)
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[None]:
-        """Handle the signals in this block; those that are ignored (nohup) stay ignored."""
+        """Handle the signals in this block, but those that are ignored (nohup)."""
         numbers = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
         previous = {
             number: signal.signal(number, self._handle)
@@ -51,7 +51,7 @@ class ForwardedSignals:
                 signal.signal(number, handler)
 
     def forward_to(self, supervisor: ProcessId) -> None:
-        """Handle the signals that arrived so far, and from now on each at once."""
+        """Handle the signals that arrived so far, and then each at once."""
         self._supervisor = supervisor
         early, self._early = self._early, []
         for number in early:
@@ -68,7 +68,7 @@ class ForwardedSignals:
 
 
 class ForegroundJob:
-    """A job that is no array, and the two descriptors to which its output is copied."""
+    """A job that is no array, and the descriptors to which its output is copied."""
 
     def __init__(self, folder: JobDir, supervisor: ProcessId, stdout_fd: int = 1, stderr_fd: int = 2) -> None:
         """Set up."""
@@ -79,15 +79,15 @@ class ForegroundJob:
         self._this_process = ProcessId.current()
 
     def end_line(self) -> None:
-        """Let the next message on the terminal begin a line, whatever the job printed last."""
+        """Let the next message on the terminal begin a line."""
         for target in self._targets:
             target.end_line()
 
     def copy_output(self, on_pause: Callable[[], None]) -> TaskRecord | None:
-        """Copy the job's output until the job has ended; return its final record.
+        """Copy output until the job has ended; return its final record.
 
-        ``on_pause`` is called again and again while there is no new output. Returns None if the job's
-        supervisor was killed, so that nothing recorded how the job ended.
+        ``on_pause`` is called while there is no new output. None: the supervisor was killed, and nothing
+        recorded the end.
         """
         while not self._has_ended():
             if not self._copy():
@@ -128,7 +128,7 @@ class _LogReader:
         self._file = _open_regular(path)
 
     def transfer(self) -> bool:
-        """Copy at most 64 KiB; return False if there is nothing new."""
+        """Copy at most 64 KiB; return whether there was any."""
         if self._file is None:
             return False
         chunk = os.read(self._file, _CHUNK_BYTES)

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """What a job runs. `stdin` and logs are absolute patterns, see `log_paths`; times are Unix seconds."""
+    """What a job runs. `stdin` and logs are absolute patterns, see `log_paths`."""
 
     name: str
     command: str  # the script's path or the program, as shown to the user; empty for a script without a file
@@ -84,23 +84,23 @@ class JobDir:
 
     @property
     def script(self) -> Path:
-        """The batch script as it was submitted."""
+        """As it was submitted."""
         return self.path / "slurm_script"
 
     @property
     def log(self) -> Path:
-        """The supervisor's own error log."""
+        """Of the supervisor's own errors."""
         return self.path / "shepherd.log"
 
     def create(self, spec: JobSpec, script: bytes) -> None:
-        """Write the executable script, an empty log and the specification."""
+        """Write the script, an empty log and the specification."""
         write_atomically(self.script, script)
         self.script.chmod(PRIVATE_FOLDER)
         write_atomically(self.log, b"")
         self._write("spec", spec)
 
     def spec(self) -> JobSpec | None:
-        """Return what the job runs; None if its submission was cut off."""
+        """None if the submission was cut off."""
         return _read(JobSpec, self.path / "spec.json")
 
     def write_owner(self, owner: ProcessId) -> None:
@@ -108,21 +108,21 @@ class JobDir:
         self._write("owner", owner)
 
     def owner(self) -> ProcessId | None:
-        """Return the supervisor; None if it was never started."""
+        """The supervisor; None if it was never started."""
         return _read(ProcessId, self.path / "owner.json")
 
     def write_task(self, record: TaskRecord) -> None:
-        """Record the state of one task, or of all that will never start."""
+        """Record one task, or all that will never start."""
         suffix = "" if record.index is None else f"-{record.index}"
         self._write("rest" if record.never_started else f"task{suffix}", record)
 
     def tasks(self) -> list[TaskRecord]:
-        """Return the started tasks, by index."""
+        """The started tasks, by index."""
         records = (_read(TaskRecord, path) for path in self.path.glob("task*.json"))
         return sorted((record for record in records if record), key=lambda record: record.index or 0)
 
     def never_started_record(self) -> TaskRecord | None:
-        """Return the record of the tasks that will never start."""
+        """Of the tasks that will never start."""
         return _read(TaskRecord, self.path / "rest.json")
 
     def mark_ended(self) -> None:
@@ -130,17 +130,16 @@ class JobDir:
         write_atomically(self.path / "ended", b"")
 
     def ended_s(self) -> float | None:
-        """Return when the job ended (Unix seconds); None before."""
+        """When the job ended (Unix seconds); None before."""
         try:
             return (self.path / "ended").stat().st_mtime
         except FileNotFoundError:
             return None
 
     def succeeded(self) -> bool | None:
-        """Return whether the whole job succeeded; None before its end.
+        """Whether the whole job succeeded; None before its end.
 
-        A job whose supervisor ended without a record did not succeed. Whether a supervisor on another host
-        has ended cannot be seen: None until its record shows it.
+        A job whose supervisor ended without a record did not. Of one on another host that is not seen.
         """
         owner = self.owner()
         status = ProcessStatus.EXITED if owner is None else owner.status(ProcessId.current())
@@ -163,7 +162,7 @@ def _read(kind: type[T], path: Path) -> T | None:
 
 
 def new_task_id(folder: JobDir) -> int:
-    """Reserve the next free job id for an array task of this job."""
+    """Reserve the next free job id for an array task."""
     try:
         return int(reserve_id(folder.path.parent, lambda path: path.symlink_to(folder.path.name)).name)
     except OSError:  # a full disk: two tasks with the same id are better than a task that never runs

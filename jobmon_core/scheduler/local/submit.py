@@ -1,8 +1,7 @@
 """Submission of a local job: read its script and options, then start its supervisor.
 
-The options are sbatch's, with its directives and environment variables. Precedence (environment over script,
-command line over both) and the syntax of values are sbatch's, but time limits are not rounded up to minutes.
-Source: sbatch(1), 22.05.
+Options, directives and variables are sbatch's, with its precedence (environment over script, command line
+over both) and syntax, but time limits are not rounded up to minutes. Source: sbatch(1), 22.05.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.log_paths import templates_from_record
 from jobmon_core.domain.slurm.sbatch_options import (
     OPTIONS,
+    VARIABLES,
     GivenOption,
     Treatment,
     directive_words,
@@ -53,7 +53,7 @@ class LocalRequest:
 
 
 def read_request(arguments: Sequence[str]) -> LocalRequest:
-    """Parse a submission, with the environment, working directory and standard input of this process."""
+    """Parse a submission in the environment, folder and standard input of this process."""
     given, operands = read_arguments(arguments)
     script, name, path = read_script(operands, dict(given).get("wrap"))
     options = read_options(directive_words(os.fsdecode(script)), os.environ, given)
@@ -95,7 +95,7 @@ def _spec(options: Mapping[str, str], name: str, path: str, arguments: Sequence[
 
 
 def read_script(operands: Sequence[str], wrap: str | None) -> tuple[bytes, str, str]:
-    """Return the script, the default name of its job, and its path, which is empty if it came from no file.
+    """The script, the default name of its job, and its path, empty without a file.
 
     It is that of ``--wrap``, else the file named first, else standard input.
     """
@@ -137,7 +137,7 @@ def _check(content: bytes) -> None:
 
 
 def start_job(root: Path, request: LocalRequest) -> JobDir:
-    """Start a job with its supervisor; a job that cannot be started leaves nothing behind."""
+    """Start a job with its supervisor, or leave nothing behind."""
     if any(not JobDir(root / str(job_id)).path.is_dir() for job_id in request.spec.after_ok):
         raise SchedulerRejected("Batch job submission failed: Job dependency problem")
     folder = JobDir(reserve_folder(root, lambda job_id: not _has_free_logs(request.spec, job_id)))
@@ -173,26 +173,18 @@ def _start_supervisor(folder: JobDir, variables: Mapping[str, str]) -> None:
         raise SchedulerRejected(f"the job could not be started: {why}")
 
 
-_VARIABLES = {
-    "SBATCH_ARRAY_INX": "array",
-    "SBATCH_ERROR": "error",
-    "SBATCH_EXPORT": "export",
-    "SBATCH_INPUT": "input",
-    "SBATCH_JOB_NAME": "job-name",
-    "SBATCH_OPEN_MODE": "open-mode",
-    "SBATCH_OUTPUT": "output",
-    "SBATCH_SIGNAL": "signal",
-    "SBATCH_TIMELIMIT": "time",
-    "SBATCH_WAIT": "wait",
-}
 _COMMAND_LINE_ONLY = ("quiet", "wrap")  # sbatch ignores them in a script
 
 
 def read_options(
     directives: Iterable[Sequence[str]], environment: Mapping[str, str], command_line: Iterable[GivenOption]
 ) -> dict[str, str]:
-    """Return the value of each option in effect, by its long name."""
-    variables = [(name, environment[key]) for key, name in _VARIABLES.items() if environment.get(key)]
+    """The value of each option in effect."""
+    variables = [
+        (name, environment[key])
+        for key, name in VARIABLES.items()
+        if environment.get(key) and OPTIONS[name].treatment is not Treatment.IGNORED and name != "clusters"
+    ]
     options = dict((*_from_script(directives), *variables, *command_line))
     for name in options:
         if OPTIONS[name].treatment is Treatment.REFUSED:
@@ -202,7 +194,7 @@ def read_options(
 
 
 def ignored_options(options: Iterable[str]) -> list[str]:
-    """Return the options that have no effect on a single machine, each as ``--name``."""
+    """The options without effect on a single machine, each as ``--name``."""
     return [f"--{name}" for name in options if OPTIONS[name].treatment is Treatment.IGNORED]
 
 
@@ -218,9 +210,9 @@ _AFTER_OK = re.compile(r"afterok(?::\d{1,9})+", re.ASCII)
 
 
 def parse_after_ok(text: str) -> tuple[int, ...]:
-    """Return the jobs that must succeed before a job starts, of e.g. ``afterok:12:13``; blank text: none.
+    """The jobs of e.g. ``afterok:12:13``, which must succeed before this one starts.
 
-    If one of them does not succeed, the job is cancelled; Slurm's default is to leave it pending for ever.
+    If one does not, the job is cancelled; Slurm's default is to leave it pending for ever.
     """
     if not text.strip():
         return ()
@@ -239,10 +231,7 @@ _MAX_INDEX = 4_000_000  # as in Slurm with the highest possible MaxArraySize, wh
 
 
 def parse_array_indices(text: str) -> list[int]:
-    """Parse the indices of an array such as ``1-9:2,12%4``, sorted; blank text gives an empty list.
-
-    The throttle after ``%`` is ignored: the tasks run one at a time.
-    """
+    """The sorted indices of e.g. ``1-9:2,12%4``; tasks run one at a time, so the throttle is ignored."""
     if not text.strip():
         return []
     match = _ARRAY.fullmatch(text.lstrip())
@@ -258,7 +247,7 @@ def parse_array_indices(text: str) -> list[int]:
 
 
 def is_append_mode(text: str) -> bool:
-    """Return whether ``--open-mode`` means to append; by default it does not."""
+    """Whether ``--open-mode`` means to append."""
     if text.lower() not in ("", "a", "append", "t", "truncate"):
         raise SchedulerRejected("Invalid --open-mode specification")
     return text.lower().startswith("a")

@@ -40,7 +40,7 @@ _RETRY_S = 5.0
 
 
 def run_job(folder: JobDir, spec: JobSpec, host: str, signals: SignalWaiter) -> None:
-    """Run the tasks of a job, one at a time, until all have ended or the job is cancelled."""
+    """Run the tasks one at a time, until all have ended or the job is cancelled."""
     indices: list[int | None] = [*IndexSet.parse(spec.array)] or [None]
     may_start = _await_dependency(folder, spec, signals)
     for position, index in enumerate(indices):
@@ -95,7 +95,7 @@ def _retry(folder: JobDir, signals: SignalWaiter, write: Callable[[], None]) -> 
 
 
 def main(arguments: list[str]) -> int:
-    """Fork a supervisor; return 0 once it has taken over the job, else 1. The fork returns after the job."""
+    """Fork a supervisor; return 0 once it has taken over the job. The fork returns after the job."""
     readable, writable = os.pipe()
     if os.fork():
         os.close(writable)
@@ -120,9 +120,9 @@ def main(arguments: list[str]) -> int:
 def run_task(
     task_env: TaskEnv, script: Path, signals: SignalWaiter, on_start: Callable[[TaskRecord], None]
 ) -> TaskRecord:
-    """Run a task and return its final record; a task that cannot be launched has FAILED.
+    """Run a task and return its final record; one that cannot be launched has FAILED.
 
-    ``on_start`` gets the record of the running task. This process changes to the task's working directory.
+    ``on_start`` gets the record of the running task. This process changes to the task's folder.
     """
     spec = task_env.spec
     stdout, stderr = task_env.path(spec.stdout), task_env.path(spec.stderr)
@@ -199,7 +199,7 @@ class _RunningTask:
     terminated_for: JobState | None = None
 
     def wait(self) -> None:
-        """Wait until the script ends, terminated at its limit or by the user; kill what it left running."""
+        """Wait for the end, at the limit or by the user; kill what the script left running."""
         spec = self.task_env.spec
         deadline = math.inf if spec.limit_s is None else time.monotonic() + spec.limit_s
         while not self.tree.reap():
@@ -228,7 +228,6 @@ class _RunningTask:
         self.tree.send(signal.SIGCONT)  # stopped processes too must handle it
 
     def final_record(self, record: TaskRecord) -> TaskRecord:
-        """Return the record of the ended task."""
         code = os.waitstatus_to_exitcode(self.tree.status or 0)
         state, reason = self._state_and_reason(code)
         return replace(
@@ -260,7 +259,7 @@ _KILL_INTERVAL_S = 0.05  # between two attempts: new processes may be forked whi
 
 @dataclass(slots=True)
 class ProcessTree:
-    """All processes of one task; ``leader`` runs its script in a session of its own."""
+    """All processes of one task; ``leader`` runs its script in its own session."""
 
     leader: int
     max_rss_bytes: int | None = None  # None if none of them needed more than this process itself
@@ -269,10 +268,10 @@ class ProcessTree:
     ended_s: float = 0.0
 
     def reap(self) -> bool:
-        """Collect all processes that ended and their usage; return whether the leader has ended.
+        """Collect processes that ended, with their usage; return whether the leader has.
 
-        In the peak memory of a process, Linux includes the time before its exec, when it was a copy of this
-        process. So a peak that is not above that of this process may not be its own, and is left out.
+        In a peak, Linux includes the time before the exec, when it was a copy of this process. So one that is
+        not above that of this process may not be its own, and is left out.
         """
         inherited_kib = own_peak_kib()
         with suppress(ChildProcessError):
@@ -287,9 +286,9 @@ class ProcessTree:
         return self.status is not None
 
     def send(self, number: signal.Signals) -> bool:
-        """Send a signal to every process of the task; return whether there is any process.
+        """Send a signal to every process; return whether there is any.
 
-        The script gets the signal before the commands it runs, so that it does not start the next one.
+        The script gets it before the commands it runs, so that it does not start the next one.
         """
         pids = descendants(os.getpid(), self.leader)
         for pid in pids:
@@ -298,12 +297,12 @@ class ProcessTree:
         return bool(pids)
 
     def interrupt(self, number: signal.Signals) -> None:
-        """Send a signal to the process group of the script, as a terminal does."""
+        """Send a signal to the script's process group, as a terminal does."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.leader, number)
 
     def clear(self, timeout_s: float) -> None:
-        """Kill what the script left running, as Slurm does; give up after ``timeout_s`` seconds."""
+        """Kill what the script left running, as Slurm does."""
         deadline = time.monotonic() + timeout_s
         while self.send(signal.SIGKILL) and time.monotonic() < deadline:
             time.sleep(_KILL_INTERVAL_S)
@@ -317,7 +316,7 @@ _MAX_WAIT_S = 3600.0  # a longer wait overflows the kernel's clock on some machi
 
 
 class SignalWaiter:
-    """Blocks all signals of this process: those in `_AWAITED` end `wait`, the others have no effect."""
+    """Blocks all signals: those in `_AWAITED` end `wait`, others have no effect."""
 
     def __init__(self) -> None:
         """Block all signals."""
@@ -331,7 +330,7 @@ class SignalWaiter:
 
     @property
     def stopped_by(self) -> int | None:
-        """The uid of the user who asked the job to end, by any signal; None if nobody did."""
+        """The uid of the user who asked the job to end, by any signal."""
         if self.cancelled_by is None:
             return self.interrupted_by
         return self.cancelled_by
@@ -349,7 +348,7 @@ class SignalWaiter:
                 self.interrupted_by = received.si_uid
 
     def take_interrupts(self) -> list[signal.Signals]:
-        """Return the signals for the task that arrived since the last call."""
+        """Those for the task since the last call."""
         taken, self._interrupts = self._interrupts, []
         return taken
 

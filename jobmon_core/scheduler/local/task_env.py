@@ -22,7 +22,7 @@ _BASIC = ("HOME", "LOGNAME", "PATH", "SHELL", "USER")
 
 @dataclass(frozen=True, slots=True)
 class TaskEnv:
-    """Computes the file paths and the environment of one task."""
+    """Computes them."""
 
     spec: JobSpec
     job_id: int
@@ -36,7 +36,7 @@ class TaskEnv:
         return self.host.split(".", 1)[0]
 
     def path(self, template: str) -> str:
-        """Expand the pattern of a file name for this task."""
+        """Expand a file name pattern."""
         context = PathContext(
             job_id=self.raw_job_id,
             array_job_id=None if self.index is None else self.job_id,
@@ -48,7 +48,7 @@ class TaskEnv:
         return expand(template, context)
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
-        """Return the task's environment: the variables selected by ``--export``, and Slurm's."""
+        """The variables selected by ``--export``, and Slurm's."""
         if self.spec.keeps_environment:
             return dict(inherited)
         user_variables = {
@@ -91,10 +91,10 @@ class TaskEnv:
 
 
 def exported(environment: Mapping[str, str], export: str) -> dict[str, str]:
-    """Return the variables that the text of ``--export`` selects: all for an empty text or ``ALL``.
+    """The variables that the text of ``--export`` selects: all for an empty text or ``ALL``.
 
-    Other text is a list of names (``NONE`` and ``NIL`` name none): these variables and ``_BASIC`` are kept.
-    With ``ALL`` among the names all are kept. ``NAME=VALUE`` also sets a variable.
+    Else it lists names (``NONE`` and ``NIL`` name none), kept besides ``_BASIC``; all with ``ALL`` among
+    them. ``NAME=VALUE`` sets a variable.
     """
     # split at the commas outside quotes; sbatch does not remove the quotes
     entries = re.findall(r"""(?:"[^"]*"|'[^']*'|[^,])+""", export) or ["ALL"]

@@ -1,7 +1,7 @@
 """The processes of this machine as a `Scheduler`: /proc is its queue.
 
-One or more processes are watched as one job. A process is identified by its PID and its start time, so that
-a reused PID is another process. The exit status of a process goes to its parent, so no answer shows it.
+One or more are watched as one job, by PID and start time, since PIDs are reused. An exit status goes to the
+parent of a process, so no answer shows it.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class ProcessScheduler(WithoutAccounting):
         write_record(self._folder / f"{group.job_id}.json", group)
 
     def groups(self) -> Iterator[ProcessGroup]:
-        """Yield all recorded processes, without damaged records."""
+        """All records that are not damaged."""
         for path in self._records():
             with suppress(OSError, StateUnreadable):
                 yield read_record(ProcessGroup, path)
 
     def running_pids(self, job_id: int) -> list[int]:
-        """Return the PIDs of those processes of a job that run on this host."""
+        """Those of a job's processes that run on this host."""
         observer = ProcessId.current()
         processes = (each for group in self.groups() if group.job_id == job_id for each in group.processes)
         return [each.id.pid for each in processes if each.id.status(observer) is ProcessStatus.RUNNING]
@@ -97,7 +97,7 @@ def _rows_of(path: Path, observer: ProcessId) -> list[StatusRow]:
 
 @dataclass(frozen=True, slots=True)
 class WatchedProcess:
-    """A process that ran when jobmon began to watch it. Times are Unix seconds."""
+    """A process that ran when jobmon began to watch it."""
 
     id: ProcessId
     argv: tuple[str, ...]
@@ -116,7 +116,7 @@ class WatchedProcess:
 
 @dataclass(frozen=True, slots=True)
 class ProcessGroup:
-    """One or more processes: the workers of one job, or the tasks of an array, with the indices 0, 1, ..."""
+    """The workers of one job, or the tasks of an array, with the indices 0, 1, ..."""
 
     name: str
     processes: tuple[WatchedProcess, ...]
@@ -137,7 +137,7 @@ class ProcessGroup:
 
 
 def group_rows(group: ProcessGroup, observer: ProcessId) -> Iterator[StatusRow]:
-    """Yield a row for each task whose processes have not all exited."""
+    """A row for each task whose processes have not all exited."""
     if not group.is_one_job:
         for key, process in zip(group.keys, group.processes, strict=True):
             if status := _status(process, observer):

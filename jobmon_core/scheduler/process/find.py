@@ -1,4 +1,4 @@
-"""Find running processes: by their PIDs, or by the name of what they run."""
+"""Find running processes by PID, or by the name of what they run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from posixpath import basename, normpath, splitext
 from typing import TYPE_CHECKING
 
 from jobmon_core.scheduler.process.client import WatchedProcess
-from jobmon_core.scheduler.this_host import INTERPRETER, SCRIPT_SUFFIXES
+from jobmon_core.scheduler.this_host import INTERPRETER, LAUNCHERS, SCRIPT_SUFFIXES
 from jobmon_core.system.process import ProcessId, read_stat, start_ticks
 from jobmon_core.system.users import user_name
 
@@ -24,21 +24,21 @@ _MODULE_FOLLOWS = re.compile(r"-[A-Za-z]*m")
 _R_FILE = "--file="
 _VALUE_FOLLOWS = ("-W", "-X", "-o", "-O")  # options of interpreters whose value is the next word
 _LAUNCHERS = (
-    *("torchrun", "accelerate", "deepspeed", "torch.distributed.run", "torch.distributed.launch"),
-    *("srun", "mpirun", "mpiexec", "time", "timeout", "nice", "env", "nohup", "uv", "poetry", "conda"),
+    *LAUNCHERS,
+    *("torch.distributed.run", "torch.distributed.launch", "timeout", "uv", "poetry", "conda"),
 )
 _LAUNCHER_WORD = re.compile(r"-.*|run|launch|\w+=.*|[\d.]+[smhd]?")
-_EDITORS = (
-    *("nano", "vi", "vim", "nvim", "emacs", "micro", "joe", "code", "gedit", "kate"),
-    *("less", "more", "most", "cat", "bat", "tail", "head", "grep", "rg", "watch", "man"),
-)
+_EDITOR_NAMES = """
+nano vi vim nvim emacs micro joe code gedit kate less more most cat bat tail head grep rg watch man
+"""
+_EDITORS = tuple(_EDITOR_NAMES.split())
 
 _PROC = Path("/proc")
 _OWN = ("jobmon", "jobmon_core")
 
 
 def find_process(pid: int) -> WatchedProcess | None:
-    """Return the running process with this PID or thread id."""
+    """By its PID or a thread id."""
     pid = _process_of(pid)
     ticks = start_ticks(pid)
     if ticks is None:
@@ -63,10 +63,10 @@ def find_process(pid: int) -> WatchedProcess | None:
 
 
 def find_processes(name: str) -> list[WatchedProcess]:
-    """Return the user's own processes that run the program ``name``, see `runs_program`, oldest first.
+    """The user's processes that run the program ``name``, see `runs_program`, oldest first.
 
-    Leaves out jobmon's own processes and what they started, the ancestors of this process, e.g. its shell,
-    and processes whose parent runs the program, too: they are workers, which end with it.
+    Without jobmon's own and what they started, the ancestors of this process, and processes whose parent
+    runs the program, too: they are workers, which end with it.
     """
     pids = [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
     hidden = _with_ancestors(os.getpid())
@@ -85,7 +85,7 @@ def find_processes(name: str) -> list[WatchedProcess]:
 
 
 def find_started_by(launchers: Sequence[WatchedProcess], name: str) -> list[WatchedProcess]:
-    """Return the processes that ``launchers`` started and that run ``name``, oldest first."""
+    """The processes that ``launchers`` started and that run ``name``, oldest first."""
     parents = {process.id.pid for process in launchers}
     pids = [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
     found = [process for pid in pids if _parent(pid) in parents and (process := find_process(pid))]
@@ -113,7 +113,7 @@ def _with_ancestors(pid: int) -> set[int]:
 
 
 def _process_of(thread_id: int) -> int:
-    """Return the PID of the process of a thread: htop shows threads too, and these end earlier."""
+    """Of a thread: htop shows threads too, and these end earlier."""
     try:
         lines = (_PROC / str(thread_id) / "status").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -152,9 +152,9 @@ def _log(descriptor: Path) -> str:
 
 
 def runs_program(argv: Sequence[str], name: str) -> bool:
-    """Whether a command runs the program ``name``: ``train.py``, ``train``, ``src/train.py``, ``pkg.train``.
+    """Whether a command runs ``name``: ``train.py``, ``train``, ``src/train.py``, ``pkg.train``.
 
-    Further words of ``name`` must be in the command line too. A file that an editor shows does not run.
+    Further words of ``name`` must be in the command line. A file that an editor shows does not run.
     """
     wanted, _, arguments = name.strip().partition(" ")
     return arguments in " ".join(argv) and any(_is_named(program, wanted) for program in _programs(argv))

@@ -1,8 +1,7 @@
 """Requests to the dashboard of a Ray cluster. They load the HTTP library, so a monitor runs them in a helper.
 
-A dashboard that only its head pod reaches is asked there, through kubectl.
-
-Endpoints and answers: Ray's REST API and its state API, 2.9 to 2.60.
+A dashboard that only its head pod reaches is asked there, through kubectl. Source: Ray's REST API and its
+state API, 2.9 to 2.60.
 """
 
 from __future__ import annotations
@@ -58,13 +57,13 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class RayApi:
-    """The dashboard of one cluster. Every question raises `RayFailed` without a usable answer."""
+    """The dashboard of one cluster. Each question raises `RayFailed` without a usable answer."""
 
     service: str
     environment: Mapping[str, str]
 
     def version(self) -> Version:
-        """Ask which Ray this is."""
+        """Which Ray this is."""
         data = self._json("/api/version", _SHORT_S)
         if not isinstance(data, dict) or not isinstance(data.get("ray_version"), str):
             raise RayFailed(
@@ -82,18 +81,18 @@ class RayApi:
         return False
 
     def jobs(self) -> list[RayJob]:
-        """Ask for all jobs of the cluster."""
+        """All jobs of the cluster."""
         return parse_jobs(self.descriptions())
 
     def descriptions(self) -> list[Any]:
-        """Ask for all that Ray shows of all jobs of the cluster; see `description`."""
+        """All that Ray shows of all jobs, see `description`."""
         data = self._json("/api/jobs/", TIMEOUT_S, _LIST_BYTES)
         if not isinstance(data, list):
             raise RayFailed("the dashboard sent no list of jobs")
         return data
 
     def job(self, name: str) -> RayJob | None:
-        """Ask for one job; None if Ray answers that it has no such job."""
+        """None if Ray answers that it has no such job."""
         data = self.description(name)
         if data is None:
             return None
@@ -103,7 +102,7 @@ class RayApi:
         return job
 
     def description(self, name: str) -> dict[str, Any] | None:
-        """Ask for all that Ray shows of one job, e.g. its environment, which may hold secrets; as `job`."""
+        """All that Ray shows of a job, e.g. its environment, which may hold secrets."""
         try:
             data = self._json(f"/api/jobs/{quote(name, safe='')}", TIMEOUT_S)
         except RayFailed as error:
@@ -113,11 +112,11 @@ class RayApi:
         return data if isinstance(data, dict) else {}
 
     def stop(self, name: str) -> None:
-        """Order Ray to stop a job. Its processes may live on for seconds."""
+        """Its processes may live on for seconds."""
         self._send("POST", f"/api/jobs/{quote(name, safe='')}/stop", TIMEOUT_S)
 
     def log_tail(self, job: RayJob, lines: int, release: tuple[int, int]) -> tuple[bytes, int]:
-        """Ask for the last lines of a driver's log, or for few if these are too long for one answer."""
+        """The last lines of a driver's log, or few if these are too long for one answer."""
         tail = self._last_lines(job, lines, release)
         if len(tail) < MAX_TAIL_BYTES:
             return tail, lines
@@ -133,7 +132,7 @@ class RayApi:
         return answer.body
 
     def state(self, kind: str, **equal: str) -> list[dict[str, Any]]:
-        """Ask for entries of the state API with these values."""
+        """Entries of the state API with these values."""
         filters = [
             pair
             for key, value in equal.items()
@@ -147,28 +146,28 @@ class RayApi:
         return _dicts(found)
 
     def has_pending_nodes(self) -> bool:
-        """Whether the autoscaler is adding nodes; also if that is not known."""
+        """Whether the autoscaler adds nodes; also if that is not known."""
         try:
             return "(no pending nodes)" not in self.cluster_status()
         except RayFailed:
             return True
 
     def cluster_status(self) -> str:
-        """Ask for the text that ``ray status`` prints."""
+        """The text of ``ray status``."""
         status = _at(self._json("/api/cluster_status?format=1", TIMEOUT_S), "data", "clusterStatus")
         if not isinstance(status, str):
             raise RayFailed("the dashboard sent no status of the cluster")
         return status
 
     def resources(self) -> ClusterResources:
-        """Ask what the cluster has and what its tasks and actors hold."""
+        """What the cluster has and what its tasks and actors hold."""
         found = read_ray_status(self.cluster_status())
         if found is None:
             raise RayFailed("the dashboard shows no resources of the cluster")
         return found
 
     def gpus(self) -> list[dict[str, Any]]:
-        """Ask for the GPUs of all nodes."""
+        """Those of all nodes."""
         nodes = _at(self._json("/nodes?view=summary", TIMEOUT_S, _LIST_BYTES), "data", "summary")
         if not isinstance(nodes, list):
             raise RayFailed("the dashboard sent no list of nodes")
@@ -193,7 +192,7 @@ class RayApi:
         return True
 
     def upload_package(self, name: str, content: bytes, timeout_s: float) -> None:
-        """Send a package of files, a zip archive."""
+        """A zip archive."""
         self._send("PUT", f"/api/packages/gcs/{name}", timeout_s, body=content)
 
     def _json(self, path: str, timeout_s: float, max_bytes: int = 1 << 20) -> Any:  # noqa: ANN401 - of JSON
@@ -238,7 +237,7 @@ class RayApi:
 
 
 def _at(data: object, *keys: str) -> object:
-    """Return the value below these keys of an answer; None if it has none."""
+    """The value below these keys."""
     for key in keys:
         data = data.get(key) if isinstance(data, dict) else None
     return data
@@ -251,7 +250,7 @@ def _dicts(entries: object) -> list[dict[str, Any]]:
 
 
 def without_marks(body: bytes) -> bytes:
-    """Return a log without the character 1 that Ray before 2.46 puts before each chunk of it."""
+    """Before 2.46, Ray puts the character 1 before each chunk of a log."""
     chunks = (body[start : start + 1 + _CHUNK_BYTES] for start in range(0, len(body), 1 + _CHUNK_BYTES))
     return b"".join(chunk.removeprefix(b"1") for chunk in chunks)
 
@@ -264,7 +263,7 @@ def _release(version: str) -> tuple[int, int]:
 
 
 def auth_headers(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers with the user's token, and those that the user has for a proxy."""
+    """With the user's token, and those that the user has for a proxy."""
     headers = _proxy_headers(environment.get("RAY_JOB_HEADERS", ""))
     token = environment.get("RAY_AUTH_TOKEN", "").strip() or _token_of_file(environment)
     if token:

@@ -1,4 +1,4 @@
-"""The Ray backend: creates its adapters. Imports are deferred because the user waits for `submit`."""
+"""The Ray backend. Imports are deferred because the user waits for `submit`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Ray cluster: its name, and the jobs there that jobmon follows, by jobmon's own numbers."""
+"""A Ray cluster: its name, and the jobs there that jobmon follows, by jobmon's numbers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _HTTP = "http://"
 
 
 def find_service(address: str, environment: Mapping[str, str]) -> str:
-    """Return the name of the Ray cluster: by ``--address``, else by Ray's variables, else this machine's."""
+    """The name of the cluster: by ``--address``, else by Ray's variables, else this machine's."""
     named = next((name for name in VARIABLES if environment.get(name, "").strip()), "")
     text = address.strip() or environment.get(named, "").strip()
     if text in ("", "auto", "local"):
@@ -79,12 +79,12 @@ def _is_address(url: str) -> bool:
 
 
 def service_name(url: str) -> str:
-    """Return the name of the cluster with this dashboard, as users see it: ``127.0.0.1:8265``."""
+    """As users see it: ``127.0.0.1:8265``."""
     return url.removeprefix(_HTTP).rstrip("/")
 
 
 class RayScheduler(WithoutAccounting):
-    """Shows what the dashboard of one cluster says about the jobs that jobmon follows."""
+    """What the dashboard says about the jobs that jobmon follows."""
 
     name = "ray"
 
@@ -115,7 +115,7 @@ class RayScheduler(WithoutAccounting):
         return reply.text
 
     def ask_record(self, job_id: int) -> RecordAnswer:
-        """Return what the latest look showed of a job; see `Scheduler`."""
+        """What the latest look showed."""
         status = RayJobFolder(self._root / str(job_id)).status()
         if status.gone_why:
             return NotListed(status.gone_why)
@@ -129,7 +129,7 @@ class RayScheduler(WithoutAccounting):
 
 
 def cluster_resources(_resources: BackendResources, service: str) -> ClusterResources | Unreachable:
-    """Query what a cluster has and what its tasks and actors hold."""
+    """What a cluster has and what its jobs hold."""
     from jobmon_core.scheduler.ray.api import RayApi
 
     try:
@@ -141,7 +141,7 @@ def cluster_resources(_resources: BackendResources, service: str) -> ClusterReso
 def processes_left(
     resources: BackendResources, service: str, number: int, _lineage: str
 ) -> ProcessesLeft | Unreachable:
-    """Query whether the driver and the actors of a job have ended."""
+    """Whether the driver and the actors of a job have ended."""
     from jobmon_core.scheduler.ray.api import RayApi
     from jobmon_core.scheduler.ray.cluster_state import death_of
 

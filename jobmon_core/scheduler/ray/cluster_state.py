@@ -1,8 +1,8 @@
 """Whether processes of a job live, by Ray's state API (``/api/v0/actors`` and ``workers`` of 2.60).
 
-That Ray calls a job FAILED does not prove that its processes have ended. The exit code of the driver shows
-that its command ended, and STOPPED that Ray killed it. But the command may be a shell that was killed, while
-the driver below it, or an actor, runs on and writes checkpoints.
+FAILED does not prove it. The exit code of the driver shows that its command ended, and STOPPED that Ray
+killed it. But that may be a shell that was killed, while the driver below it, or an actor, runs on and writes
+checkpoints.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SUPERVISOR = "_ray_internal_job_actor_"  # the name of the actor that runs an en
 
 
 def death_of(api: RayApi, entry: RayJob) -> tuple[str, str]:
-    """Return what proves that no process of a job lives, or an empty text, and why that is not known."""
+    """What proves that no process lives, or an empty text, and why that is not known."""
     reading = read_job(entry)
     doubt = reading.ended_unknown_why
     if not entry.has_ended:
@@ -55,10 +55,7 @@ def _still_there(api: RayApi, entry: RayJob, *, is_lost: bool) -> str:
 
 
 def driver_is_alive(api: RayApi, entry: RayJob) -> bool | None:
-    """Return whether the process of a driver lives.
-
-    Ray keeps calling the processes of a node alive whose raylet died.
-    """
+    """Ray keeps calling the processes of a node alive whose raylet died."""
     try:
         # the worker id of a driver is its job id, filled up with f
         (worker,) = api.state("workers", worker_id=f"{entry.job_id}{'f' * 48}")
@@ -71,7 +68,7 @@ def driver_is_alive(api: RayApi, entry: RayJob) -> bool | None:
 def may_start(api: RayApi, entry: RayJob) -> bool:
     """Whether the actor that starts an entrypoint waits or lives; also if that is not known.
 
-    After its time to start is over, Ray may still place it, e.g. on a node that comes up (ray#41437, #55858).
+    After its time is over, Ray may still place it, e.g. on a node that comes up (ray#41437, #55858).
     """
     try:
         actors = api.state("actors", name=f"{SUPERVISOR}{entry.submission_id}")

@@ -1,6 +1,6 @@
-"""What jobs of a Ray cluster wait for, and whether any node has it. Everything here is pure.
+"""What jobs of a Ray cluster wait for, and whether any node has it. Pure.
 
-Source: ``/api/v0/nodes``, ``actors``, ``tasks`` and ``placement_groups`` of Ray's state API, 2.60.
+Source: ``/api/v0/nodes``, ``actors``, ``tasks`` and ``placement_groups`` of the state API, 2.60.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _GIB = 1 << 30
 
 
 class Demand(NamedTuple):
-    """An entrypoint, actor, task or placement group that waits for resources."""
+    """An entrypoint, actor, task or placement group that waits."""
 
     driver: str
     submission_id: str
@@ -35,7 +35,7 @@ class Demand(NamedTuple):
 def demands_of(
     actors: Iterable[dict[str, Any]], tasks: Iterable[dict[str, Any]], groups: Iterable[dict[str, Any]]
 ) -> list[Demand]:
-    """Return what waits, of the entries of the state API that are pending."""
+    """What the pending entries of the state API wait for."""
     found = []
     for actor in actors:
         name = str(actor.get("name") or "")
@@ -59,12 +59,12 @@ def demands_of(
 
 
 def totals_of(nodes: Iterable[dict[str, Any]]) -> list[Resources]:
-    """Return the resources of each node that lives."""
+    """The resources of each node that lives."""
     return [_resources(node.get("resources_total")) for node in nodes if node.get("state") == "ALIVE"]
 
 
 def shortage(demands: Sequence[Demand], totals: Sequence[Resources]) -> str:
-    """Return what was asked for that no node has, and what there is, as a reason."""
+    """What was asked for that no node has, and what there is."""
     missing = [each for each in demands if each.is_infeasible or not _may_fit(each, totals)]
     if not missing or not totals:
         return ""

@@ -1,8 +1,7 @@
 """The local copy of a driver's log. Ray gives only the last lines; each answer is joined to the one before.
 
-A copy is two files: the log itself, which gets new text at its end and loses its beginning when it is too
-large, and the latest answer with the size that the log had then. So a copy that was cut off while it was
-written is repaired by the next answer.
+A copy is two files: the log, which loses its beginning when it is too large, and the latest answer with the
+size that the log had then. So one that was cut off while it was written is repaired by the next answer.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ GAP = b"[jobmon: lines of the driver's log are missing here; Ray keeps the whole
 
 
 def new_part(before: bytes, now: bytes) -> tuple[bytes, bool]:
-    """Return what the last lines of a log (``now``) add to earlier ones, and whether a gap is before it.
+    """What the last lines of a log (``now``) add to earlier ones, and whether a gap is before it.
 
-    The log only grows. Where lines repeat, the longest overlap counts, so that nothing is added twice.
+    Where lines repeat, the longest overlap counts, so that nothing is added twice.
     """
     if not before or not now:
         return now, False
@@ -44,7 +43,7 @@ def new_part(before: bytes, now: bytes) -> tuple[bytes, bool]:
 
 
 def add_to_copy(folder: Path, tail: bytes, lines: int = LINES) -> None:
-    """Append to the copy in ``folder`` what the latest answer adds; ``lines`` were asked for."""
+    """Append what the latest answer adds; ``lines`` were asked for."""
     log, state = folder / "driver.log", folder / "driver.tail"
     size, before = _state(state)
     text, has_gap = new_part(before, tail)
@@ -83,7 +82,7 @@ def _shorten(log: Path) -> int:
 
 
 def copy_message(folder: Path, message: str) -> None:
-    """Write Ray's message into a copy that is empty."""
+    """Write Ray's message into an empty copy."""
     log = folder / "driver.log"
     if message and not (log.exists() and log.stat().st_size):
         write_atomically(log, message.encode("utf-8", "replace").rstrip() + b"\n", durable=False)

@@ -1,4 +1,4 @@
-"""One look at a Ray cluster, for all of its jobs that jobmon follows. It runs in a helper: it loads HTTP."""
+"""One look at a Ray cluster, for all jobs that jobmon follows there. It loads HTTP: only in a helper."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Seen(NamedTuple):
 
 
 def poll(root: Path, service: str, environment: Mapping[str, str], is_known: Callable[[int], bool]) -> Reply:
-    """Return the rows of the jobs that jobmon follows on a cluster; update their files."""
+    """The rows of the jobs that jobmon follows; their files are updated."""
     api = RayApi(service, environment)
     try:
         version = api.version()
@@ -136,7 +136,7 @@ def _missing(
 
 
 def unseen_row(folder: RayJobFolder, job: Registered) -> StatusRow:
-    """Return the row of a job that Ray has not shown yet."""
+    """Of a job that Ray has not shown yet."""
     reason = "Ray has not shown it yet"
     return StatusRow(
         folder.job_id,
@@ -151,7 +151,7 @@ def unseen_row(folder: RayJobFolder, job: Registered) -> StatusRow:
 def job_row(
     followed: tuple[RayJobFolder, Registered, SeenStatus], entry: RayJob, reading: EntryReading
 ) -> StatusRow:
-    """Return the row of a job. Ray does not say when it began to run."""
+    """Ray does not say when the job began to run."""
     folder, job, before = followed
     return StatusRow(
         job_id=folder.job_id,

@@ -1,8 +1,7 @@
-"""What the dashboard says about a job, and what of it proves an end. Everything here is pure.
+"""What the dashboard says about a job, and what of it proves an end. Pure.
 
-Source: the fields of ``GET /api/jobs/`` of Ray 2.9 to 2.60. FAILED and SUCCEEDED alone prove nothing: Ray
-writes FAILED when it loses sight of a driver that runs on, and SUCCEEDED for any driver that it did not
-start.
+Source: ``GET /api/jobs/`` of Ray 2.9 to 2.60. FAILED and SUCCEEDED alone prove nothing: Ray writes FAILED
+when it loses sight of a driver that runs on, and SUCCEEDED for any driver that it did not start.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class RayFailed(SchedulerUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class RayJob:
-    """A job as the dashboard lists it. Times are Unix seconds; None and "" mean that Ray gives no value."""
+    """A job as the dashboard lists it. Times are Unix seconds."""
 
     submission_id: str
     job_id: str
@@ -78,17 +77,17 @@ class RayJob:
 
     @property
     def name(self) -> str:
-        """The id by which users and Ray's commands call it."""
+        """By which users and Ray's commands call it."""
         return self.submission_id or self.job_id
 
     @property
     def has_ended(self) -> bool:
-        """Whether Ray shows it as ended; only STOPPED alone proves that."""
+        """Whether Ray says so; only STOPPED alone proves it."""
         return self.status in ("STOPPED", "SUCCEEDED", "FAILED")
 
     @property
     def log_name(self) -> str:
-        """The name of the driver's log on its node."""
+        """Of the driver's log, on its node."""
         if self.submission_id and self.node_id:
             return f"job-driver-{self.submission_id}.log"
         return ""
@@ -108,12 +107,12 @@ class EntryReading:
 
 
 def parse_jobs(entries: Iterable[object]) -> list[RayJob]:
-    """Return the jobs of the dashboard's list that can be read."""
+    """Those that can be read."""
     return [job for entry in entries if (job := parse_job(entry))]
 
 
 def parse_job(data: object) -> RayJob | None:
-    """Return a job of the dashboard; None if the entry cannot be read."""
+    """None if the entry cannot be read."""
     if not isinstance(data, dict) or not isinstance(data.get("status"), str):
         return None
     driver = data.get("driver_info")
@@ -140,7 +139,7 @@ def parse_job(data: object) -> RayJob | None:
 
 
 def read_job(job: RayJob) -> EntryReading:
-    """Return what an entry means on its own, without earlier ones."""
+    """What an entry means on its own."""
     match job.status:
         case "PENDING":
             return EntryReading(JobState.PENDING)

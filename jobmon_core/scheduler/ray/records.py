@@ -1,4 +1,4 @@
-"""The records of the Ray jobs that jobmon follows: a folder each, named by jobmon's own number of the job."""
+"""The records of the Ray jobs that jobmon follows: a folder each, by jobmon's number."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHOWN_S = 600.0  # how long the queue lists an ended job
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What identifies a job; written when it is registered, and again when Ray first shows a submission."""
+    """What identifies a job; written again when Ray first shows a submission."""
 
     service: str
     name: str
@@ -42,7 +42,7 @@ class Registered:
     def is_entry(self, entry: RayJob, session: str) -> bool:
         """Whether an entry with the job's name is this job.
 
-        After a restart of the head, or after a deletion, another job may have the name.
+        After a restart of the head, or a deletion, another job may have the name.
         """
         is_of_session = not (self.session and session) or self.session == session
         has_start = self.start_s is not None and entry.start_s is not None
@@ -53,13 +53,13 @@ class Registered:
         )
 
     def is_of_another_submission(self, entry: RayJob) -> bool:
-        """Whether an entry shows the token of another submission under this id, e.g. of another home."""
+        """By its token, e.g. of another home."""
         return bool(self.token and entry.token) and self.token != entry.token
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitAttempt:
-    """The latest attempt to submit a job."""
+    """The latest one."""
 
     at_s: float
     process: ProcessId
@@ -84,7 +84,7 @@ class SeenStatus:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The rows of the followed jobs of a cluster, as the text of `to_answer`, or why there are none."""
+    """The rows of a cluster, as the text of `to_answer`, or why there are none."""
 
     text: str = ""
     problem: str = ""
@@ -92,7 +92,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class ListedJobs:
-    """All jobs of a cluster and its session, or why they are not known."""
+    """The jobs of a cluster and its session, or why they are not known."""
 
     jobs: tuple[RayJob, ...] = ()
     session: str = ""
@@ -106,22 +106,22 @@ class RayJobFolder(NamedTuple):
 
     @property
     def job_id(self) -> int:
-        """The number that jobmon gave the job."""
+        """The job's number."""
         return int(self.path.name)
 
     @property
     def log(self) -> Path:
-        """The local copy of the driver's log."""
+        """The copy of the driver's log."""
         return self.path / "driver.log"
 
     @property
     def logs(self) -> LogPaths:
-        """The paths of the logs, as templates: stdout and stderr of a driver are one file."""
+        """Templates: stdout and stderr of a driver are one file."""
         path = literal(str(self.log))
         return LogPaths(path, path, BY_USER)
 
     def registered(self) -> Registered | None:
-        """Return what identifies the job; None if it cannot be read."""
+        """None if it cannot be read."""
         return _read(self.path / "job.json", Registered)
 
     def register(self, job: Registered) -> None:
@@ -129,15 +129,15 @@ class RayJobFolder(NamedTuple):
         _write(self.path / "job.json", job)
 
     def save_attempt(self, *, is_sent: bool) -> None:
-        """Note that this process is about to submit the job."""
+        """This process is about to submit the job."""
         _write(self.path / "attempt.json", SubmitAttempt(time.time(), ProcessId.current(), is_sent))
 
     def attempt(self) -> SubmitAttempt | None:
-        """Return the latest attempt to submit the job; None if it cannot be read."""
+        """The latest one, if it can be read."""
         return _read(self.path / "attempt.json", SubmitAttempt)
 
     def may_appear(self, job: Registered) -> bool:
-        """Whether a job that Ray has never shown may still appear there."""
+        """Whether a job that Ray has never shown may still appear."""
         attempt = self.attempt()
         if attempt is None:
             return time.time() - job.at_s < _APPEARS_WITHIN_S
@@ -146,11 +146,11 @@ class RayJobFolder(NamedTuple):
         return may_live or age_s < _APPEARS_WITHIN_S
 
     def status(self) -> SeenStatus:
-        """Return what the latest queries showed."""
+        """What the latest queries showed."""
         return _read(self.path / "status.json", SeenStatus) or SeenStatus()
 
     def save_status(self, status: SeenStatus, before: SeenStatus) -> None:
-        """Write what a query showed, if it is new."""
+        """Write it if it is new."""
         if status != before:
             _write(self.path / "status.json", status)
         if status.is_final and not before.is_final:
@@ -159,13 +159,13 @@ class RayJobFolder(NamedTuple):
             (self.path / "ended").unlink(missing_ok=True)
 
     def reconsider(self) -> None:
-        """Drop the conclusion that Ray never got the submission: now it shows the job."""
+        """Ray shows the job now: it did get the submission."""
         status, job = self.status(), self.registered()
         if status.is_final and job and not job.is_confirmed:
             self.save_status(SeenStatus(), status)
 
     def ended_long_ago(self) -> bool:
-        """Whether the queue need not list the job any more."""
+        """Whether the queue need not list it any more."""
         try:
             return time.time() - (self.path / "ended").stat().st_mtime > _SHOWN_S
         except FileNotFoundError:
@@ -173,12 +173,12 @@ class RayJobFolder(NamedTuple):
 
 
 def all_folders(root: Path) -> Iterator[RayJobFolder]:
-    """Yield the folders of all jobs."""
+    """Of all jobs."""
     return (RayJobFolder(path) for path in root.iterdir() if path.name.isdecimal())
 
 
 def find_folder(root: Path, service: str, entry: RayJob, session: str) -> RayJobFolder | None:
-    """Return the newest folder of the job with this entry; None if it is not registered."""
+    """The newest folder of the job with this entry."""
     for folder in sorted(all_folders(root), key=lambda each: -each.job_id):
         job = folder.registered()
         if job and (job.service, job.name) == (service, entry.name) and job.is_entry(entry, session):
@@ -187,7 +187,7 @@ def find_folder(root: Path, service: str, entry: RayJob, session: str) -> RayJob
 
 
 def new_folder(root: Path, job: Registered, is_taken: Callable[[int], bool]) -> RayJobFolder:
-    """Create the folder of a job; its number is the next one that is not taken."""
+    """Its number is the next one that is not taken."""
     folder = RayJobFolder(reserve_folder(root, is_taken))
     folder.register(job)
     return folder

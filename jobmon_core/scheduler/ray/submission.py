@@ -1,12 +1,12 @@
 """Submit a job to a Ray cluster once, also if answers get lost.
 
-Its submission id is recorded before the first request. Ray starts a job only once under an id, so after a
-request without an answer the same id is sent again. That Ray does not know the id right after that proves
-nothing: a request may still be on its way.
+Its submission id is recorded first. Ray starts a job only once under an id, so after a request without an
+answer the same id is sent again. That Ray does not know the id right after that proves nothing: a request may
+still be on its way.
 
-A user may name the id. So two homes, or two attempts, may send the same one, and Ray starts the first. A
-token in the metadata, which Ray shows with the job, says whose it is. A job that shows none, e.g. one of
-`ray job submit` that was sent at the same moment, counts as ours.
+A user may name the id, so two homes or attempts may send the same one; Ray starts the first. A token in the
+metadata, which Ray shows, says whose it is. A job that shows none, e.g. one of `ray job submit` that was sent
+at the same moment, counts as ours.
 """
 
 from __future__ import annotations
@@ -65,20 +65,20 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubmitResult:
-    """The result of a submission, with the reason unless it was accepted."""
+    """With the reason unless it was accepted."""
 
     fate: Fate
     why: str = ""
 
 
 def new_submission_id() -> str:
-    """Return an id that no other job has; Ray accepts letters, digits and hyphens everywhere."""
+    """Ray accepts letters, digits and hyphens everywhere."""
     return f"jobmon-{uuid.uuid4().hex[:16]}"
 
 
 @dataclass(slots=True)
 class RaySubmission:
-    """One job that is to be submitted to one cluster."""
+    """One job that is to be submitted."""
 
     resources: BackendResources
     service: str
@@ -90,7 +90,7 @@ class RaySubmission:
         return RayJobFolder(self.resources.folder() / str(self.number))
 
     def record(self) -> RemoteJob:
-        """Record the job before it is submitted."""
+        """Record the job first."""
         name, command = str(self.description["submission_id"]), str(self.description["entrypoint"])
         job = Registered(
             self.service,
@@ -129,11 +129,11 @@ class RaySubmission:
                 )
 
     def discard(self) -> None:
-        """Remove the record of the job, which was not submitted."""
+        """The job was not submitted."""
         shutil.rmtree(self._folder.path, ignore_errors=True)
 
     def submit(self) -> SubmitResult:
-        """Submit the recorded job, in a helper."""
+        """In a helper."""
         folder, service = self._folder, self.service
         description = self._with_token(folder)
         try:
@@ -163,7 +163,7 @@ def _submit(folder: RayJobFolder, service: str, description: dict[str, object]) 
 def submit_through(
     api: RayApi, description: Mapping[str, object], folder: RayJobFolder | None = None
 ) -> SubmitResult:
-    """Submit a job unless Ray has one with its id; send its working folder first if that is of this host."""
+    """Submit a job unless Ray has one with its id, after its working folder if that is of this host."""
     try:
         api.version()
     except RayFailed as error:
@@ -208,7 +208,7 @@ def _with_package(
 def send(
     api: RayApi, description: Mapping[str, object], within_s: float, folder: RayJobFolder | None = None
 ) -> SubmitResult:
-    """Send the request until its fate is known or the time is over."""
+    """Until the fate of the request is known or the time is over."""
     name, deadline_s = str(description["submission_id"]), time.monotonic() + within_s
     may_have_arrived, unsent = False, 0
     while True:
@@ -247,12 +247,12 @@ def _found(api: RayApi, name: str, folder: RayJobFolder | None) -> SubmitResult 
 
 
 def is_folder_here(working_dir: str) -> bool:
-    """Whether a ``working_dir`` is a folder of this machine, not the address of an archive."""
+    """Whether a ``working_dir`` is no address of an archive."""
     return "://" not in working_dir
 
 
 def package_of(folder: Path) -> tuple[str, bytes]:
-    """Return the name of a folder as a package on the cluster, and the archive."""
+    """The name of a folder as a package on the cluster, and the archive."""
     buffer, size = io.BytesIO(), 0
     try:
         if not folder.is_dir():

@@ -1,4 +1,4 @@
-"""The Slurm backend: creates its adapters. Imports are deferred because the user waits for `submit`."""
+"""The Slurm backend. Imports are deferred because the user waits for `submit`."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def _controller_id(environment: Mapping[str, str]) -> str:
 def _agent_launches(
     _resources: BackendResources, job_id: int, task: Task, options: AgentOptions
 ) -> tuple[AgentLaunch, ...]:
-    """Return a step beside the job's own, and a login to each node.
+    """A step beside the job's own, and a login to each node.
 
-    srun answers SIGTERM by killing its tasks, which accounting would show; it forwards SIGUSR1 to them.
+    srun answers SIGTERM by killing its tasks, which accounting would show; it forwards SIGUSR1.
     """
     from jobmon_core.domain.node.telemetry.agent import agent_command, killed_first
     from jobmon_core.domain.slurm.rows import node_names

@@ -120,7 +120,7 @@ class SlurmScheduler:
         return ran.stdout
 
     def sessions(self) -> Sessions:
-        """Query all jobs of this user, each with the login session that it was submitted from."""
+        """Query this user's jobs, with the login sessions that they were submitted from."""
         from jobmon_core.scheduler.slurm.session_search import read_sessions
 
         argv = commands.sessions(str(os.getuid()), self._cluster)

@@ -1,8 +1,8 @@
-"""The command lines of sbatch, srun, ssh and Slurm's query commands. Pure: nothing here runs them.
+"""The command lines of Slurm's programs and of ssh to a node. Pure: nothing here runs them.
 
-``cluster`` is the name of another cluster, or empty for the local one. Columns are separated by a character
-that no value contains, or the only free text comes last. Queries for jobs name one user or the jobs, and
-Slurm's daemons filter by these: no query transfers the whole queue.
+``cluster`` is another cluster, or empty. Columns are separated by a character that no value contains, or the
+only free text comes last. Queries for jobs name one user or the jobs, by which Slurm's daemons filter: none
+transfers the whole queue.
 """
 
 from __future__ import annotations
@@ -27,33 +27,12 @@ TEMPLATE_FIELDS = ("JobID", "JobArrayID", "WorkDir", "StdErr", "StdOut")
 
 # Only fields that exist since 20.11, because sacct fails if one is unknown. The comment and the job name may
 # contain newlines: they come last, one after the other.
-ACCOUNTING_FIELDS = (
-    "JobID",
-    "JobIDRaw",
-    "State",
-    "ExitCode",
-    "DerivedExitCode",
-    "Submit",
-    "Eligible",
-    "Start",
-    "End",
-    "ElapsedRaw",
-    "TimelimitRaw",
-    "AllocCPUS",
-    "AllocTRES",
-    "ReqTRES",
-    "TotalCPU",
-    "MaxRSS",
-    "TRESUsageInTot",
-    "NodeList",
-    "Reason",
-    "Partition",
-    "Cluster",
-    "User",
-    "WorkDir",
-    "AdminComment",
-    "JobName",
-)
+_ACCOUNTING = """
+JobID JobIDRaw State ExitCode DerivedExitCode Submit Eligible Start End ElapsedRaw TimelimitRaw
+AllocCPUS AllocTRES ReqTRES TotalCPU MaxRSS TRESUsageInTot NodeList Reason Partition Cluster User
+WorkDir AdminComment JobName
+"""
+ACCOUNTING_FIELDS = tuple(_ACCOUNTING.split())
 _PATH_FIELDS = ("StdOut", "StdErr")
 _PATHS_SINCE = (24, 5)
 OLDEST_VERSION = (20, 11)
@@ -79,7 +58,7 @@ EXACT_CODES_SINCE = (25, 11)  # before, sacct subtracts 128 from exit codes of 1
 
 
 def accounting_fields_of(version: Version) -> tuple[str, ...]:
-    """Return the fields of this sacct."""
+    """Those of this sacct."""
     if version < _PATHS_SINCE:
         return ACCOUNTING_FIELDS
     *fields, comment, name = ACCOUNTING_FIELDS
@@ -87,18 +66,18 @@ def accounting_fields_of(version: Version) -> tuple[str, ...]:
 
 
 def submit(arguments: Sequence[str]) -> list[str]:
-    """Submit with the user's arguments."""
+    """With the user's arguments."""
     return ["sbatch", *arguments]
 
 
 def queue(user: str, cluster: str) -> list[str]:
-    """List all jobs of a user, also those that ended recently; ``-a`` because a partition may be hidden."""
+    """List a user's jobs, also recently ended ones; ``-a`` because a partition may be hidden."""
     listing = ["squeue", *cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
     return [*listing, "-S", "i", "-o", QUEUE_FORMAT]
 
 
 def sessions(user: str, cluster: str) -> list[str]:
-    """List all jobs of a user with their login sessions."""
+    """List a user's jobs with their login sessions."""
     listing = ["squeue", *cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
     return [*listing, "-O", _columns(SESSION_FIELDS)]
 
@@ -115,12 +94,12 @@ def record(job_id: int, cluster: str) -> list[str]:
 
 
 def script(job_id: int, cluster: str) -> list[str]:
-    """Print the job's batch script."""
+    """Print the batch script."""
     return ["scontrol", *cluster_args(cluster), "write", "batch_script", str(job_id), "-"]
 
 
 def agent_step(raw_job_id: int, nodes: int, command: Sequence[str], version: Version) -> list[str]:
-    """Run a program on each node of a running job, in a step that takes nothing from the job's own steps.
+    """Run a program on each node, in a step that takes nothing from the job's own steps.
 
     ``--wait=0`` and ``--kill-on-bad-exit=0`` keep the step if one of its tasks ends.
     """
@@ -131,7 +110,7 @@ def agent_step(raw_job_id: int, nodes: int, command: Sequence[str], version: Ver
 
 
 def agent_login(node: str, command: Sequence[str]) -> list[str]:
-    """Run a program on a node by ssh; its terminal (``-tt``) ends it if ssh ends."""
+    """Run a program on a node; its terminal (``-tt``) ends it if ssh ends."""
     import shlex
 
     options = ["-tt", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "LogLevel=ERROR"]
@@ -139,18 +118,17 @@ def agent_login(node: str, command: Sequence[str]) -> list[str]:
 
 
 def program_version(program: str) -> list[str]:
-    """Print the version of a program of Slurm."""
+    """Print a version."""
     return [program, "--version"]
 
 
 def on_each_node(raw_job_id: str, cluster: str, command: Sequence[str]) -> list[str]:
-    """Run a program once on each node of a running job, in a step like that of `agent_step`, without GPUs."""
-    clusters = ["-M", cluster] if cluster else []
-    return ["srun", *clusters, f"--jobid={raw_job_id}", *_STEP, "--gres=none", *command]
+    """Run a program on each node, in a step like that of `agent_step`, without GPUs."""
+    return ["srun", *on_cluster(cluster), f"--jobid={raw_job_id}", *_STEP, "--gres=none", *command]
 
 
 def configuration() -> list[str]:
-    """Show the configuration of the local slurmctld."""
+    """Show that of the local slurmctld."""
     return ["scontrol", "--local", "show", "config"]
 
 
@@ -162,15 +140,18 @@ def accounting(job_ids: Sequence[int], fields: Sequence[str], cluster: str) -> l
 
 
 def supported_accounting_fields() -> list[str]:
-    """List the fields that this sacct supports."""
+    """List those of this sacct."""
     return ["sacct", "--helpformat"]
 
 
+def on_cluster(cluster: str) -> list[str]:
+    """Select a cluster."""
+    return ["-M", cluster] if cluster else []
+
+
 def cluster_args(cluster: str) -> list[str]:
-    """Return the options that select a cluster; ``--local`` saves a query about federations."""
-    if cluster:
-        return ["-M", cluster]
-    return ["--local"]
+    """Select a cluster in a query; ``--local`` saves one about federations."""
+    return on_cluster(cluster) or ["--local"]
 
 
 def _columns(fields: Sequence[str]) -> str:
@@ -178,20 +159,20 @@ def _columns(fields: Sequence[str]) -> str:
 
 
 # All but Exclusive exist since 20.11; `fields_of` leaves out what a version does not have.
-# Of a pending job, StartTime and SchedNodes are what `squeue --start` prints.
-JOB_FIELDS = (
-    *("JobArrayID", "State", "Reason", "Partition", "PriorityLong", "QOS", "Account", "UserName", "UserID"),
-    *("SubmitTime", "EligibleTime", "StartTime", "SchedNodes", "TimeLimit", "Dependency", "Licenses"),
-    *("Feature", "ReqNodes", "Reservation", "NumNodes", "NumCPUs", "tres-alloc", "tres-per-node"),
-    *("OverSubscribe", "Exclusive", "Name"),  # the name is free text: last
-)
+# Of a pending job, StartTime and SchedNodes are what `squeue --start` prints. The name is free text: last.
+_JOB = """
+JobArrayID State Reason Partition PriorityLong QOS Account UserName UserID SubmitTime EligibleTime
+StartTime SchedNodes TimeLimit Dependency Licenses Feature ReqNodes Reservation NumNodes NumCPUs
+tres-alloc tres-per-node OverSubscribe Exclusive Name
+"""
+JOB_FIELDS = tuple(_JOB.split())
 _EXCLUSIVE_SINCE = (26, 5)  # before, a squeue refuses this column, and OverSubscribe says it
 PLACE_FORMAT = "%i|%Q|%T|%r"
 PLACE_COLUMNS = PLACE_FORMAT.count("|") + 1
 
 
 def fields_of(version: Version) -> tuple[str, ...]:
-    """Return the fields of a job of this squeue."""
+    """The fields of a job of this squeue."""
     absent = "OverSubscribe"
     if version < _EXCLUSIVE_SINCE:
         absent = "Exclusive"
@@ -199,48 +180,58 @@ def fields_of(version: Version) -> tuple[str, ...]:
 
 
 def job(job_id: str, cluster: str, fields: Iterable[str]) -> list[str]:
-    """Show a job with what it asks for; of an array also the tasks that have started."""
+    """Show what a job asks for; of an array also started tasks."""
     listing = ["squeue", *cluster_args(cluster), "-a", "-h", "-t", "all", "-j", job_id]
     return [*listing, "-O", ",".join(f"{name}:{SEP}" for name in fields)]
 
 
 def waiting(partitions: Iterable[str], cluster: str) -> list[str]:
-    """List the pending jobs of partitions; a job in several partitions is listed once for each."""
+    """List pending jobs, once for each of their partitions."""
     listing = ["squeue", *cluster_args(cluster), "-a", "-h", "-t", "PENDING", "--priority"]
     return [*listing, "-p", ",".join(partitions), "-o", PLACE_FORMAT]
 
 
 def partition(name: str, cluster: str) -> list[str]:
-    """Show the state and the limits of a partition."""
+    """Show its state and limits."""
     return _show(cluster, "partition", name)
 
 
 def nodes(names: str, cluster: str) -> list[str]:
-    """Show nodes, with their GPUs."""
+    """Show them with their GPUs."""
     show = _show(cluster, "node", names)
     return [show[0], "-d", *show[1:]]
 
 
 def reservations(cluster: str) -> list[str]:
-    """Show all reservations."""
+    """Show all."""
     return _show(cluster, "reservation")
 
 
 def limits(user: str, account: str, qos: Sequence[str], cluster: str) -> list[str]:
-    """Show the limits of a user and of QOS."""
+    """Show those of a user and of QOS."""
     filters = [f"users={user}", f"accounts={account}", f"qos={','.join(qos)}"]
     return _show(cluster, "assoc_mgr", *filters, "flags=assoc,qos")
 
 
 def licenses(cluster: str) -> list[str]:
-    """Show all licences."""
+    """Show all."""
     return _show(cluster, "licenses")
 
 
 def final_state(job_id: str, cluster: str) -> list[str]:
-    """Show the state and the name of a job in accounting."""
-    clusters = ["-M", cluster] if cluster else []
-    return ["sacct", *clusters, "-X", "-n", "-P", f"--delimiter={SEP}", "-j", job_id, "-o", "State,JobName"]
+    """Show a job's state and name in accounting."""
+    return [
+        "sacct",
+        *on_cluster(cluster),
+        "-X",
+        "-n",
+        "-P",
+        f"--delimiter={SEP}",
+        "-j",
+        job_id,
+        "-o",
+        "State,JobName",
+    ]
 
 
 def _show(cluster: str, *what: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""If sbatch printed no job id: search for the job by its login session, and report the result."""
+"""If sbatch printed no job id: search for the job by its login session."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SubmissionFinder:
     def resolve(
         self, ran: Ran, arguments: Sequence[str], started_s: int, on_job: Callable[[Submitted], None]
     ) -> Submission:
-        """Return the result of an sbatch that named no certain job; search if Slurm may have accepted it."""
+        """The result of an sbatch that named no certain job; search if Slurm may have accepted it."""
         cluster = named_cluster(arguments, os.environ)
         named = sbatch_output.jobs_by_sentence(ran.stdout)
         if named:
@@ -126,10 +126,10 @@ def _after_success(result: JobRef | NotListed | str) -> tuple[JobRef | None, str
 
 
 def named_cluster(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Return the clusters that the user named on the command line or by a variable, as written; "" if none.
+    """The clusters named on the command line or by a variable, as written; "" if none.
 
-    ``#SBATCH`` lines are not read. If an option of sbatch is unknown to jobmon, one of the script may be
-    taken for one of sbatch; that only affects where jobmon searches.
+    ``#SBATCH`` lines are not read. With an option that jobmon does not know, one of the script may be taken
+    for one of sbatch; that only affects where jobmon searches.
     """
     try:
         values = [value for name, value in read_with_unknown(arguments)[0] if name == "clusters"]

@@ -1,4 +1,4 @@
-"""Find and change jobs of Slurm: the command lines, and what runs them."""
+"""Find and change jobs of Slurm."""
 
 from __future__ import annotations
 
@@ -38,18 +38,22 @@ class SlurmJobControl:
 
     def cancel(self, refs: Sequence[JobRef]) -> str:
         """See `JobControl`."""
-        return self._change(refs, lambda ids: ["scancel", *self._where(), *ids])
+        return self._change(refs, lambda ids: ["scancel", *commands.on_cluster(self.cluster), *ids])
 
     def hold(self, refs: Sequence[JobRef]) -> str:
-        """See `JobControl`. A hold by root would be one of the administrator; ``uhold`` is the user's own."""
-        return self._change(refs, lambda ids: ["scontrol", *self._where(), "uhold", ",".join(ids)])
+        """See `JobControl`. ``uhold`` is the user's own, also if root runs it."""
+        return self._change(
+            refs, lambda ids: ["scontrol", *commands.on_cluster(self.cluster), "uhold", ",".join(ids)]
+        )
 
     def release(self, refs: Sequence[JobRef]) -> str:
         """See `JobControl`."""
-        return self._change(refs, lambda ids: ["scontrol", *self._where(), "release", ",".join(ids)])
+        return self._change(
+            refs, lambda ids: ["scontrol", *commands.on_cluster(self.cluster), "release", ",".join(ids)]
+        )
 
     def queued_jobs(self, user: str) -> dict[JobRef, str] | Unreachable:
-        """See `JobControl`; the name comes last, because it may contain any character."""
+        """See `JobControl`; the name may contain any character, so it comes last."""
         listing = ["squeue", *commands.cluster_args(self.cluster), "-u", user, "-a", "-h", "-o", "%i|%j"]
         answer = self.runner.capture(listing, _TIMEOUT_S)
         if succeeded(answer):
@@ -59,7 +63,7 @@ class SlurmJobControl:
     def find_submission(
         self, submission: CutOffSubmission, others: Collection[JobRef], now_s: float
     ) -> JobRef | NotListed | Untraceable | Unreachable:
-        """See `JobControl`; slurmctld forgets ended jobs after a while (MinJobAge)."""
+        """See `JobControl`; slurmctld forgets ended jobs after MinJobAge."""
         answer = self.runner.capture(commands.sessions(str(os.getuid()), self.cluster), _TIMEOUT_S)
         if not succeeded(answer):
             return Unreachable(answer.error_text)
@@ -94,11 +98,6 @@ class SlurmJobControl:
                 parts = answer.error_text.split("; ")
                 errors |= dict.fromkeys(part for part in parts if not any(each in part for each in _HARMLESS))
         return "; ".join(errors)
-
-    def _where(self) -> list[str]:
-        if self.cluster:
-            return ["-M", self.cluster]
-        return []
 
 
 def _queued(text: str) -> dict[JobRef, str]:

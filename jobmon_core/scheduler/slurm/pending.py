@@ -1,4 +1,4 @@
-"""Ask Slurm about one pending job and what it waits for. What a query does not answer is "not available"."""
+"""Ask Slurm about one pending job and what it waits for."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _MOST_DEPENDENCIES = 4
 
 
 def ask_pending(runner: Runner, ref: JobRef, cluster: str) -> PendingFacts | NotListed | Unreachable:
-    """Return what Slurm says about a job; of an array, about the first of its pending tasks.
+    """What Slurm says about a job; of an array, about the first of its pending tasks.
 
-    The job may have started, or ended lately: then its state says so and nothing else is asked.
+    If the job has started or ended lately, its state says so and nothing else is asked.
     """
     said = runner.capture(program_version("squeue"), _TIMEOUT_S)
     version = None

@@ -1,8 +1,8 @@
 """Parse the output of sacct. Never raises: invalid rows are skipped.
 
-slurmctld reports starts to slurmdbd every few seconds, but ends at once. While the end of a job is recorded
-but not its start, sacct prints a stub: it lacks the partition and the job name, and shows the last task of an
-array as if the array were a plain job (observed on 22.05). Stubs are skipped; the complete row follows later.
+slurmctld reports starts to slurmdbd every few seconds, but ends at once. Meanwhile sacct prints a stub, which
+lacks the partition and the job name, and shows the last task of an array as a plain job (22.05). Stubs are
+skipped; the complete row follows later.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Fields = dict[str, str]
 
 @dataclass(slots=True)
 class _Run:
-    """One run: its own row, the rows of its steps, and apart from these the rows of jobmon's agents."""
+    """One run, with its steps, and apart from these jobmon's agents."""
 
     main: Fields
     steps: list[Fields] = field(default_factory=list)
@@ -41,12 +41,12 @@ class _Run:
 
 
 def is_answer(text: str) -> bool:
-    """Whether this is a complete output of sacct, which may contain no rows."""
+    """Whether this is complete; there may be no rows."""
     return text.startswith(f"JobID{SEP}") and text.endswith("\n")
 
 
 def read_accounting(text: str, job_id: int) -> tuple[JobRow, ...]:
-    """Parse the rows of one job, its array tasks and components, oldest run first."""
+    """Parse the rows of a job, its tasks and components, oldest run first."""
     header, _, body = text.partition("\n")
     names = header.split(SEP)
     prefixes = tuple(f"{job_id}{separator}" for separator in (SEP, "_", "+", "."))
@@ -61,7 +61,7 @@ def read_accounting(text: str, job_id: int) -> tuple[JobRow, ...]:
 
 
 def _records(body: str) -> Iterator[str]:
-    """Yield the records; one spans several lines if the job's name or comment contains newlines."""
+    """One spans several lines if the job's name or comment contains newlines."""
     record: list[str] = []
     for line in body.removesuffix("\n").split("\n"):
         if line[:1].isdigit() and line.count(SEP) > 1:
@@ -159,7 +159,7 @@ def _derived_exit_code(run: _Run) -> int | None:
 
 
 def _is_stub(main: Fields) -> bool:
-    """Whether accounting has recorded only the job's end: every submitted job has a partition."""
+    """Every submitted job has a partition."""
     return main.get("Partition") == ""
 
 
@@ -204,10 +204,10 @@ def _job_cpu_s(run: _Run, of_steps: float | None) -> float | None:
 
 
 def _gpu_usage(run: _Run, gpus: int | None) -> GpuUsage | None:
-    """Return the highest GPU use of a step; None if Slurm, which can record it since 23.02, did not.
+    """The highest use by a step; None if Slurm, which can record it since 23.02, did not.
 
-    The figure of a step is the sum, over its tasks, of the highest value that was seen of each task. Two
-    zeros are no evidence: a Slurm that cannot read the GPUs may print them, too.
+    It is the sum of the highest values of each task. Two zeros are no evidence: a Slurm that cannot read
+    the GPUs may print them, too.
     """
     totals = [values.tres(step.get("TRESUsageInTot", "")) for step in run.steps]
     percents = [
@@ -242,7 +242,7 @@ _EXTERN_STEP = "extern"
 
 
 def ask_step_usage(runner: Runner, raw_job_ids: Sequence[int]) -> dict[int, StepUsage]:
-    """Return what the steps of running jobs of the default cluster use, by raw job id; one query for all."""
+    """What the steps of running jobs of the default cluster use, by raw job id; one query."""
     listed = ",".join(map(str, raw_job_ids))
     answer = runner.capture(["sstat", "-a", "-n", "-P", "-j", listed, "-o", _FIELDS], _TIMEOUT_S)
     # the exit code is 0 even if the controller is down; an unknown job does not affect the others
@@ -252,7 +252,7 @@ def ask_step_usage(runner: Runner, raw_job_ids: Sequence[int]) -> dict[int, Step
 
 
 def read_step_usage(text: str) -> dict[int, StepUsage]:
-    """Parse the output of sstat, and add up the steps of each job."""
+    """Parse the output of sstat; the steps of a job are added up."""
     found: dict[int, StepUsage] = {}
     for line in text.splitlines():
         step_id, _, usage = line.partition("|")

@@ -1,6 +1,6 @@
 """Parse the output of sbatch. Never raises.
 
-Source: ``src/sbatch/sbatch.c`` of 20.11 to 25.11. A site's wrapper script may print additional lines.
+Source: ``src/sbatch/sbatch.c`` of 20.11 to 25.11. A site's wrapper script may print more lines.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MAYBE_RECEIVED = re.compile(
 
 
 def _read(lines: Iterable[str]) -> tuple[tuple[Submitted, ...], tuple[Submitted, ...], int]:
-    """Return the jobs that sentences name, those of ``--parsable`` lines, and the number of lines."""
+    """The jobs that sentences name, those of ``--parsable`` lines, and the number of lines."""
     bare = [line for text in lines if (line := _COLOUR.sub("", text).strip())]
     sentences = [match for line in bare for match in _SENTENCE.finditer(line)]
     numbers = [match for line in bare if (match := _PARSABLE.fullmatch(line))]
@@ -50,23 +50,23 @@ def _jobs(found: Iterable[re.Match[str]]) -> tuple[Submitted, ...]:
 
 
 def announced_jobs(lines: Iterable[str]) -> tuple[Submitted, ...]:
-    """Return the jobs that sbatch's sentence names, in order; without it, those of ``--parsable`` lines."""
+    """Those of sentences, in order; else those of ``--parsable`` lines."""
     by_sentence, by_number, _ = _read(lines)
     return by_sentence or by_number
 
 
 def jobs_by_sentence(stdout: str) -> tuple[Submitted, ...]:
-    """Return the jobs that sbatch's own sentence names, in order."""
+    """Those that sbatch's own sentence names, in order."""
     return _read(stdout.splitlines())[0]
 
 
 def certain_job(
     lines: Iterable[str], arguments: Sequence[str], exit_code: int | None = None
 ) -> Submitted | None:
-    """Return the job that the lines printed so far name beyond doubt.
+    """The job that the lines so far name beyond doubt.
 
-    ``exit_code`` is that of sbatch, None while it runs. A line that is a number may be one of a site's
-    wrapper script: it counts if it is alone, or if ``--parsable`` was given and sbatch succeeded.
+    ``exit_code`` is None while sbatch runs. A number may be a line of a wrapper script: it counts if it is
+    alone, or if ``--parsable`` was given and sbatch succeeded.
     """
     by_sentence, by_number, line_count = _read(lines)
     if by_sentence:
@@ -79,7 +79,7 @@ def certain_job(
 
 
 def submitted_without_id(exit_code: int, stdout: str, stderr: str, arguments: Sequence[str]) -> bool:
-    """Whether sbatch submitted a job whose id it did not print (``--quiet``), or not in a known form."""
+    """Whether sbatch submitted a job but printed no known form of its id (``--quiet``)."""
     if _TEST_ONLY.search(stderr):
         return False
     if exit_code == 0:
@@ -95,5 +95,5 @@ def _prints_only(arguments: Sequence[str]) -> bool:
 
 
 def may_have_been_accepted(exit_code: int, stderr: str) -> bool:
-    """Whether the job may exist although sbatch failed: it was killed, or received no answer."""
+    """Whether the job may exist although sbatch was killed, or received no answer."""
     return exit_code < 0 or (exit_code > 0 and _MAYBE_RECEIVED.search(stderr) is not None)

@@ -1,8 +1,8 @@
 """Parse the output of ``scontrol show job``. Never raises: invalid records are skipped.
 
-A record is several lines of ``Key=value``; all but the first are indented, and an empty line ends it. A text
-that the user chose, such as a path, ends its line, whereas ``scontrol -o`` puts other keys behind it,
-which differ by version. Source: ``slurm_sprint_job_info`` of 20.11 to 25.11.
+A record is lines of ``Key=value``, all but the first indented, up to an empty line. A text of the user, such
+as a path, ends its line; ``scontrol -o`` would put other keys behind it, which differ by version. Source:
+``slurm_sprint_job_info`` of 20.11 to 25.11.
 """
 
 from __future__ import annotations
@@ -48,10 +48,7 @@ def read_records(text: str) -> tuple[JobRow, ...]:
 
 
 def defect_of(text: str, records: tuple[JobRow, ...]) -> str:
-    """Return why this is not a complete output of scontrol; empty if it is one.
-
-    The missing fields of a truncated record would be read as "not set".
-    """
+    """Why this is not a complete output; else its missing fields would be read as "not set"."""
     if not records:
         return f"unintelligible output: {text[:80]!r:.120}"
     if text.endswith(_END):

@@ -1,7 +1,7 @@
 """Submit a sentinel: a small job that Slurm starts when another job has ended.
 
-Source: sbatch(1) of 20.11 to 25.11. ``afterany`` waits for every task of an array, and continues to
-wait if the job is requeued.
+Source: sbatch(1) of 20.11 to 25.11. ``afterany`` waits for every task, and goes on waiting if the job is
+requeued.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected
-from jobmon_core.scheduler.slurm import sbatch_output
+from jobmon_core.scheduler.slurm import commands, sbatch_output
 from jobmon_core.system.runner import NotStarted, succeeded
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _TIME = ("--time=60", "--time-min=30")
 def submit_sentinel(
     runner: Runner, after: Submitted, command: Sequence[str], folder: str, log: str
 ) -> Submitted:
-    """Submit a sentinel to the partition, account and QOS of the job ``after`` whose end it starts."""
+    """Submit it to the partition, account and QOS of the job ``after``."""
     same = _options_of(runner, after)
     answer = runner.capture(sentinel_argv(after, command, folder, log, same), _TIMEOUT_S)
     if succeeded(answer):
@@ -50,16 +50,16 @@ def submit_sentinel(
 def sentinel_argv(
     after: Submitted, command: Sequence[str], folder: str, log: str, same: Sequence[str]
 ) -> list[str]:
-    """Return the command line; ``same`` are the options shared with its job.
+    """``same`` are the options shared with its job.
 
-    ``--export=ALL`` leaks nothing: jobmon runs this command without webhooks and ``SBATCH_*``. The shell,
-    not ``--output``, opens the log, because Slurm would expand patterns in its path.
+    ``--export=ALL`` leaks nothing: jobmon runs this without webhooks and ``SBATCH_*``. The shell, not
+    ``--output``, opens the log: Slurm would expand patterns in its path.
     """
     job_id = after.ref.job_id
     script = f"umask 077; exec {shlex.join(command)} >>{shlex.quote(log)} 2>&1"
     return [
         *_NEW_SESSION,
-        *("sbatch", "--parsable", *_cluster_args(after)),
+        *("sbatch", "--parsable", *commands.on_cluster(after.cluster)),
         f"--dependency=afterany:{job_id}",
         f"--job-name=jobmon-sentinel-{job_id}",
         *(*_RESOURCES, *_TIME, "--requeue", "--export=ALL", "--output=/dev/null"),
@@ -70,7 +70,7 @@ def sentinel_argv(
 
 
 def _options_of(runner: Runner, job: Submitted) -> list[str]:
-    listing = ["squeue", *(_cluster_args(job) or ["--local"]), "-h", "-t", "all", "-j", str(job.ref.job_id)]
+    listing = ["squeue", *commands.cluster_args(job.cluster), "-h", "-t", "all", "-j", str(job.ref.job_id)]
     answer = runner.capture([*listing, "-o", "%P|%a|%q"], _TIMEOUT_S)
     rows = answer.stdout.splitlines() if succeeded(answer) else []
     for row in rows:
@@ -78,10 +78,4 @@ def _options_of(runner: Runner, job: Submitted) -> list[str]:
         if len(columns) == len(_SHARED):
             pairs = zip(_SHARED, columns, strict=True)
             return [f"{option}={value}" for option, value in pairs if value not in _NONE]
-    return []
-
-
-def _cluster_args(job: Submitted) -> list[str]:
-    if job.cluster:
-        return ["-M", job.cluster]
     return []

@@ -1,4 +1,4 @@
-"""Find a job whose id sbatch did not print, by the login session that it was submitted from."""
+"""Find a job whose id sbatch did not print, by its login session."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def newest_job(
     since_s: float,
     is_known: Callable[[JobRef], bool],
 ) -> JobRef | None:
-    """Return the newest job of a session that is not known yet.
+    """The newest job of a session that is not known yet.
 
-    slurmctld names the host by the address that it sees (``login1-ib0``, ``localhost``). So a job of this
-    host is preferred, but jobs of other hosts are accepted.
+    slurmctld names the host by the address that it sees (``login1-ib0``, ``localhost``). So jobs of this host
+    are preferred, but others are accepted.
     """
     matching = [
         candidate
@@ -88,7 +88,7 @@ def search(
     sleep: Callable[[float], None],
     clock: Callable[[], float],
 ) -> SearchResult:
-    """Query for about a minute at most; `Unreachable` if the last query failed."""
+    """Query for about a minute; `Unreachable` if the last query failed."""
     deadline = clock() + _BUDGET_S
     answers = 0
     result: NotListed | Unreachable = NotListed()

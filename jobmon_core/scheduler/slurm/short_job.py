@@ -19,7 +19,7 @@ _TIMEOUT_S = 30.0
 
 
 def submit_short_job(runner: Runner, name: str, options: Sequence[str], script: str, log: str) -> Submitted:
-    """Submit a script whose output goes to ``log``, under a name that no other job has."""
+    """See `Backend`."""
     clusters = [option for option in options if option.startswith("--clusters=")]
     cancel = ["scancel", *clusters, f"--name={name}"]
     own = ["--parsable", f"--job-name={name}", f"--output={literal(log)}", "--no-requeue"]

@@ -1,4 +1,4 @@
-"""Parse what scontrol and squeue say of a site and of a pending job. Never raises: skips invalid rows.
+"""Parse what Slurm says of a site and of a pending job. Never raises: skips invalid rows.
 
 Records of ``scontrol -o show`` are one line each: ``Key=value Key=value``.
 """
@@ -45,7 +45,7 @@ _NONE = ("", "(null)", "N/A", "n/a", "NONE", "None")
 
 
 def read_partitions(text: str) -> tuple[Partition, ...]:
-    """Parse all partitions."""
+    """Parse all."""
     return tuple(map(_partition, records(text, "PartitionName")))
 
 
@@ -68,7 +68,7 @@ def _partition(record: str) -> Partition:
 
 
 def read_nodes(text: str) -> tuple[Node, ...]:
-    """Parse all nodes."""
+    """Parse all."""
     return tuple(map(_node, records(text, "NodeName")))
 
 
@@ -94,7 +94,7 @@ def _number(record: str, key: str) -> int:
 
 
 def read_reservations(text: str) -> tuple[Reservation, ...]:
-    """Parse all reservations; "No reservations in the system" has none."""
+    """Parse all; "No reservations in the system" has none."""
     return tuple(map(_reservation, records(text, "ReservationName")))
 
 
@@ -111,7 +111,7 @@ def _reservation(record: str) -> Reservation:
 
 
 def read_licenses(text: str, requested: str) -> tuple[License, ...]:
-    """Parse the licences that a request such as ``matlab:2,ansys`` names."""
+    """Parse those that a request such as ``matlab:2,ansys`` names."""
     wanted = {part.partition(":")[0] for part in requested.replace("|", ",").split(",")}
     found = (
         License(value(each, "LicenseName"), _number(each, "Total"), _number(each, "Free"))
@@ -121,7 +121,7 @@ def read_licenses(text: str, requested: str) -> tuple[License, ...]:
 
 
 def read_limits(text: str, user: str, uid: int | None, account: str) -> tuple[Limit, ...]:
-    """Parse the limits that apply to a user and an account."""
+    """Parse those of a user and an account."""
     mine = {user, f"{user}({uid})", str(uid), account}
     found: list[Limit] = []
     for line in text.split("\n"):
@@ -153,7 +153,7 @@ def _limits(owner: str, text: str) -> Iterator[Limit]:
 
 
 def gpus_of(text: str) -> dict[str, int]:
-    """Return the number of GPUs by type."""
+    """The number of GPUs by type."""
     found: dict[str, int] = {}
     for kind, number in _GPUS.findall(text):
         name = "" if kind == "(null)" else kind
@@ -162,12 +162,12 @@ def gpus_of(text: str) -> dict[str, int]:
 
 
 def records(text: str, first_key: str) -> Iterator[str]:
-    """Yield each record that begins with ``first_key``; other lines are skipped."""
+    """Those that begin with ``first_key``."""
     return (line for line in text.split("\n") if line.startswith(f"{first_key}="))
 
 
 def value(record: str, key: str) -> str:
-    """Return the first value of a key, up to a blank; empty if it is missing or means "none"."""
+    """The first value of a key; empty if it is missing or means "none"."""
     match = re.search(rf"(?<!\S){re.escape(key)}=(\S*)", record)
     if match is None or match[1] in _NONE:
         return ""
@@ -175,7 +175,7 @@ def value(record: str, key: str) -> str:
 
 
 def value_list(record: str, key: str) -> tuple[str, ...]:
-    """Return the parts of the value of a key, a list with commas."""
+    """The parts of a list with commas."""
     text = value(record, key)
     if text:
         return tuple(text.split(","))
@@ -192,7 +192,7 @@ _WHOLE_NODES = {"Exclusive": ("NODE", "TOPO"), "OverSubscribe": ("NO", "TOPO")}
 
 
 def read_jobs(text: str, names: Sequence[str]) -> tuple[PendingJob, ...]:
-    """Parse all rows, whose columns are ``names``."""
+    """Parse rows with columns ``names``."""
     rows = (line.split(SEP) for line in text.split("\n"))
     return tuple(job for row in rows if len(row) >= len(names) for job in _job(row, names))
 
@@ -263,10 +263,9 @@ def _given(fields: dict[str, str], name: str) -> str:
 
 
 def place_of(job: PendingJob, text: str) -> QueuePlace | None:
-    """Return the place of a job by the answer to `commands.waiting`.
+    """By the answer to `commands.waiting`.
 
-    The pending tasks of an array are one row, and count as one job. Jobs that cannot start yet, e.g. held
-    ones, are not counted.
+    The pending tasks of an array count as one job. Jobs that cannot start yet, e.g. held ones, do not count.
     """
     if job.priority is None:
         return None
@@ -288,7 +287,7 @@ def _rows(text: str) -> Iterator[tuple[JobRef, int]]:
 
 
 def read_dependencies(text: str) -> tuple[Dependency, ...]:
-    """Parse all conditions; commas separate them if all must hold, question marks if any suffices."""
+    """Commas separate conditions that must all hold, question marks those of which any suffices."""
     matches = (_PART.fullmatch(part) for part in re.split(r"[,?]", text))
     return tuple(
         Dependency(match[1], (match[2] or "").removesuffix("_*"), is_failed=match[3] == _FAILED)

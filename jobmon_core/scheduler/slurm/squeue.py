@@ -18,14 +18,14 @@ _ENDED = frozenset({Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED})
 
 
 def read_queue(text: str, job_ids: Collection[int]) -> tuple[JobRow, ...]:
-    """Parse the rows of these jobs, their array tasks and components, in one pass."""
+    """Parse the rows of these jobs, their tasks and components, in one pass."""
     wanted = {str(job_id) for job_id in job_ids}
     lines = (match[0] for match in _LINE.finditer(text) if match[1] in wanted)
     return tuple(row for line in lines for row in _row(line))
 
 
 def defect_of(text: str) -> str:
-    """Return why this is not a complete output of squeue; empty if it is one."""
+    """Why this is not a complete output."""
     if text and not text.endswith("\n"):
         return "truncated output"
     lines = text.split("\n")[:-1]
@@ -37,7 +37,7 @@ def defect_of(text: str) -> str:
 def estimates_removed(
     state: JobState, start_s: int | None, end_s: int | None
 ) -> tuple[int | None, int | None]:
-    """Drop start and end where they are Slurm's estimates: of a job that has not started, or not ended."""
+    """Drop times that are Slurm's estimates: of a job that has not started, or not ended."""
     return (start_s if state.phase in _STARTED else None), (end_s if state.phase in _ENDED else None)
 
 

@@ -1,6 +1,6 @@
 """What `jobmon check` asks of Slurm before a submission.
 
-Source: ``_dump_test_only()`` and ``slurm_job_will_run()`` of Slurm 22.05 to 25.05: the answer is on stderr.
+Source: ``_dump_test_only()`` and ``slurm_job_will_run()`` of 22.05 to 25.05: the answer is on stderr.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PREFIX = re.compile(r"^(?:sbatch|allocation failure|error|fatal): ")
 
 
 def test_only(runner: Runner, arguments: Sequence[str], environment: Mapping[str, str]) -> SubmissionAnswer:
-    """Return sbatch's answer; ``environment`` is the user's, whose ``SBATCH_*`` count as options."""
+    """The answer; the ``SBATCH_*`` of ``environment`` count as options."""
     configuration = environment.get("SLURM_CONF", "")
     if configuration and not Path(configuration).exists():
         return SubmissionAnswer(None, f"{configuration}, which $SLURM_CONF names, does not exist")
@@ -45,7 +45,7 @@ def test_only(runner: Runner, arguments: Sequence[str], environment: Mapping[str
 
 
 def read_test_only(answer: Result) -> SubmissionAnswer:
-    """Return what the answer means."""
+    """What the answer means."""
     if not isinstance(answer, Ran):
         return SubmissionAnswer(None, answer.error_text)
     lines = [_bare(line) for line in answer.stderr.splitlines() if line.strip()]
@@ -72,7 +72,7 @@ def _bare(line: str) -> str:
 
 
 def version(runner: Runner) -> Version | None:
-    """Return the version of this host's sbatch; None if there is none."""
+    """That of this host's sbatch; None without one."""
     answer = runner.capture(commands.program_version("sbatch"), _VERSION_TIMEOUT_S)
     if isinstance(answer, Ran):
         return values.version(answer.stdout)
@@ -80,7 +80,7 @@ def version(runner: Runner) -> Version | None:
 
 
 def partition_of(runner: Runner, names: str, cluster: str) -> Partition | None:
-    """Return the limits of these partitions (``a,b``), or of the default one; None if not known."""
+    """The limits of these partitions (``a,b``), or of the default one."""
     answer = runner.capture(
         ["scontrol", *commands.cluster_args(cluster), "-o", "show", "partition"], _TIMEOUT_S
     )
@@ -90,7 +90,7 @@ def partition_of(runner: Runner, names: str, cluster: str) -> Partition | None:
 
 
 def read_partition(text: str, names: str) -> Partition | None:
-    """Return the limits from the output of scontrol; of several partitions, the widest."""
+    """Of several partitions, the widest limits."""
     wanted = names.split(",") if names else []
     found = [each for each in read_partitions(text) if (each.name in wanted if wanted else each.is_default)]
     if not found:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SlurmSubmitter:
-    """Runs sbatch, and searches for the job if sbatch does not print its id."""
+    """Runs sbatch, and searches for the job if that prints no id."""
 
     def __init__(
         self, runner: Runner, finder: Callable[[], SubmissionFinder], clock: Callable[[], float] = time.time
@@ -39,7 +39,7 @@ class SlurmSubmitter:
         lines: list[str] = []
 
         def report(exit_code: int | None = None) -> Submitted | None:
-            """Report the certain job; in a pause, not at once: a later line may name another job."""
+            """In a pause, not at once: a later line may name another job."""
             from jobmon_core.scheduler.slurm.sbatch_output import certain_job
 
             job = certain_job(lines, arguments, exit_code)

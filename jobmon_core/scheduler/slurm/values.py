@@ -1,7 +1,7 @@
 """Times, sizes, exit codes and job ids as Slurm prints them. Never raises: an invalid value is None.
 
-Source: ``secs2time_str`` and ``convert_num_unit`` of Slurm's ``src/common``; the commands are run with
-``SLURM_TIME_FORMAT=%s``, so a point in time is printed in Unix seconds.
+Source: ``secs2time_str`` and ``convert_num_unit`` of ``src/common``; ``SLURM_TIME_FORMAT=%s`` makes the
+commands print Unix seconds.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ _FACTORS = {suffix: 1024**power for power, suffix in enumerate(("", "K", "M", "G
 
 
 def number(text: str) -> int | None:
-    """Parse a plain non-negative number."""
+    """Plain and non-negative."""
     if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS:
         return int(text)
     return None
 
 
 def unix_time(text: str) -> int | None:
-    """Parse a point in time in Unix seconds."""
+    """A point in time."""
     return number(text) or None
 
 
 def duration_s(text: str) -> float | None:
-    """Parse ``[[days-]hours:]minutes:seconds[.fraction]``."""
+    """``[[days-]hours:]minutes:seconds[.fraction]``."""
     match = _DURATION.fullmatch(text)
     if match is None:
         return None
@@ -54,13 +54,13 @@ def duration_s(text: str) -> float | None:
 
 
 def limit_s(text: str) -> int | None:
-    """Parse a time limit as squeue and scontrol print it, in seconds; None if there is none."""
+    """As squeue and scontrol print it; None without a limit."""
     length = duration_s(text)
     return _limited(None if length is None else int(length))
 
 
 def limit_of_minutes_s(text: str) -> int | None:
-    """Parse a time limit as sacct's TimelimitRaw prints it (minutes), in seconds."""
+    """As sacct's TimelimitRaw prints it."""
     minutes = number(text)
     return _limited(None if minutes is None else minutes * _MINUTE_S)
 
@@ -72,7 +72,7 @@ def _limited(length_s: int | None) -> int | None:
 
 
 def size_bytes(text: str) -> int | None:
-    """Parse a size such as ``800M``, ``1.50G`` or ``98472K``; Slurm counts in powers of 1024."""
+    """``800M``, ``1.50G`` or ``98472K``; Slurm counts in powers of 1024."""
     match = _SIZE.fullmatch(text)
     if match:
         return int(float(match[1]) * _FACTORS[match[2]])
@@ -80,19 +80,19 @@ def size_bytes(text: str) -> int | None:
 
 
 def requested_bytes(fields: Mapping[str, str], *names: str) -> int | None:
-    """Return the memory of a job from the first of these TRES fields that has it."""
+    """The memory of a job, by the first of these TRES fields that has it."""
     sizes = (size_bytes(tres(fields.get(name, "")).get("mem", "")) for name in names)
     return next((size for size in sizes if size), None)
 
 
 def tres(text: str) -> dict[str, str]:
-    """Parse a list of trackable resources: ``cpu=4,gres/gpu=2,mem=800M,node=1``."""
+    """A list of trackable resources: ``cpu=4,gres/gpu=2,mem=800M,node=1``."""
     pairs = (part.partition("=") for part in text.split(","))
     return {name: value for name, sign, value in pairs if sign}
 
 
 def exit_pair(text: str) -> tuple[int | None, int | None]:
-    """Parse ``code:signal``; a signal of 0 is no signal."""
+    """``code:signal``; 0 is no signal."""
     match = _PAIR.fullmatch(text)
     if match:
         return (int(match[1]), int(match[2]) or None)
@@ -100,7 +100,7 @@ def exit_pair(text: str) -> tuple[int | None, int | None]:
 
 
 def version(text: str) -> Version | None:
-    """Parse the version that a command prints, e.g. (25, 11) of ``slurm 25.11.7``."""
+    """(25, 11) of ``slurm 25.11.7``."""
     match = _VERSION.search(text)
     if match:
         return (int(match[1]), int(match[2]))
@@ -108,7 +108,7 @@ def version(text: str) -> Version | None:
 
 
 def listed_id(text: str) -> tuple[JobRef, IndexSet | None] | None:
-    """Parse the id of a row, and the indices that it stands for."""
+    """The id of a row, and the indices that it stands for."""
     if _OVERLONG_ID.search(text):
         return None
     try:
@@ -125,6 +125,6 @@ def listed_id(text: str) -> tuple[JobRef, IndexSet | None] | None:
 
 
 def array_part(job_id: int, task: str) -> tuple[JobRef, IndexSet | None]:
-    """Return the tasks of the array ``job_id`` that a record describes."""
+    """The tasks of an array that a record describes."""
     part = listed_id(f"{job_id}_{task}") or listed_id(f"{job_id}_[{task}]")
     return part or (JobRef(job_id), None)

@@ -1,4 +1,4 @@
-"""Read what the scripts of `scheduler.ssh.script` print. A line that cannot be read is skipped."""
+"""Read what the scripts of `script.py` print. A line that cannot be read is skipped."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Answer:
 
 
 def read_answer(text: str) -> Answer:
-    """Return what an answer shows."""
+    """What an answer shows."""
     found = Answer()
     details: dict[int, dict[str, str]] = {}
     others: dict[str, list[str]] = {}
@@ -143,7 +143,7 @@ def _pane(found: Answer, rest: str) -> None:
 
 
 def _signal(text: str) -> int | None:
-    """Read a signal as tmux prints it: a number, or since 3.4 a name such as ``kill``."""
+    """A number, or since tmux 3.4 a name such as ``kill``."""
     if text.isdecimal():
         return int(text) or None
     if text:
@@ -251,21 +251,11 @@ _READERS = {
     "folder": _folder,
 }
 
-_PLAIN = (
-    *(
-        "boot",
-        "machine",
-        "namespace",
-        "uptime",
-        "clock",
-        "df",
-        "dfi",
-        "oom_kill",
-        "MemTotal:",
-        "MemAvailable:",
-    ),
-    *("memory.max", "memory.limit_in_bytes", "memory.current", "memory.usage_in_bytes"),
-)
+_PLAIN_WORDS = """
+boot machine namespace uptime clock df dfi oom_kill MemTotal: MemAvailable: memory.max
+memory.limit_in_bytes memory.current memory.usage_in_bytes
+"""
+_PLAIN = tuple(_PLAIN_WORDS.split())
 _DETAILS = ("argv", "cwd", "fd1", "fd2")
 
 

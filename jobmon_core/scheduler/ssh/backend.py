@@ -1,4 +1,4 @@
-"""The ssh backend: creates its adapters when they are needed. Its jobs are found or started on a host."""
+"""The ssh backend, whose jobs are found or started on a host."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class SshScheduler(WithoutAccounting):
         return text
 
     def ask_record(self, job_id: int) -> RecordAnswer:
-        """Return what the latest look showed of a job; this makes no round-trip."""
+        """What the latest look showed; this makes no round-trip."""
         try:
             text = HostRecords(self._resources.folder()).rows(self._host)
         except OSError as error:
@@ -79,7 +79,7 @@ class SshScheduler(WithoutAccounting):
         return tuple(row.as_record() for row in from_answer(text, [job_id])) or NotListed()
 
     def _jobs(self, records: HostRecords, now_s: float) -> tuple[_Entries, _Entries]:
-        """Return the jobs to look at, and those whose folders on the host may be removed."""
+        """The jobs to look at, and those whose folders on the host may be removed."""
         watched: dict[int, tuple[HostJobFolder, HostJob]] = {}
         removable: dict[int, tuple[HostJobFolder, HostJob]] = {}
         for folder, job in records.all_jobs(self._host):
@@ -169,7 +169,7 @@ class SshScheduler(WithoutAccounting):
 
 
 def look_lines(jobs: _Entries) -> Iterator[str]:
-    """Yield the lines of the script that look at these jobs.
+    """The lines of the script that look at these jobs.
 
     What shows an end comes before the logs, so that these are complete when it is noticed.
     """
@@ -193,7 +193,7 @@ def look_lines(jobs: _Entries) -> Iterator[str]:
 def status_row(
     number: int, folder: HostJobFolder, job: HostJob, finding: HostJobStatus | JobEnd | Gone
 ) -> StatusRow | None:
-    """Return the row of a job; None if it is gone and nothing shows how it ended."""
+    """None if the job is gone and nothing shows how it ended."""
     copy = folder.copy_of_log(job)
     row = StatusRow(
         job_id=number,
@@ -220,7 +220,7 @@ def status_row(
 
 
 def copy_position(folder: HostJobFolder, copy: Path) -> tuple[str, int]:
-    """Return the inode of a log, and its next byte to copy; if nothing is known, it is copied again."""
+    """The inode of a log and its next byte to copy; without a record, it is copied again."""
     with suppress(OSError, StateUnreadable):
         state = folder.copy_state()
         if state.inode:
@@ -229,7 +229,7 @@ def copy_position(folder: HostJobFolder, copy: Path) -> tuple[str, int]:
 
 
 def add_to_copy(folder: HostJobFolder, copy: Path, seen: SeenLog) -> None:
-    """Append the new bytes of a log to its copy; bytes that it has already are left out."""
+    """Append those bytes of a log that its copy lacks."""
     inode, next_byte = copy_position(folder, copy)
     new = _new_part(inode, next_byte, seen)
     if new is None or (new == ("", b"") and inode):

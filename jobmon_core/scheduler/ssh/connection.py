@@ -1,8 +1,8 @@
 """One round-trip to a host by ssh: a shell script goes in, and what it prints comes back.
 
-The script goes to the stdin of ``/bin/sh``, because the login shell of the user may be another. What the
-start-up files of that shell print is in the output, too: only what stands between two random words counts.
-Without the second one, or if ssh itself failed (exit code 255), nothing is known about the host.
+The script goes to the stdin of ``/bin/sh``: the user's login shell may be another. Its start-up files may
+print, too, so only what stands between two random words counts. Without the second one, or if ssh itself
+failed (exit code 255), nothing is known about the host.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _NOISE = re.compile(r"@+|\s*|@ .* @|Offending .*|  .*ssh-keygen .*|remove with:"
 
 
 def ask(runner: Runner, host: Host, script: str, environment: Mapping[str, str]) -> str | Unreachable:
-    """Run a script on a host; return what it prints, without surrounding noise."""
+    """Run a script on a host; return what it prints."""
     nonce = os.urandom(8).hex()
     result = runner.feed(command(host, control_folder(environment)), framed(script, nonce), TIMEOUT_S)
     return answer(result, nonce, host)
 
 
 def command(host: Host, sockets: Path | None) -> tuple[str, ...]:
-    """Return the command line of ssh; with a folder for ``sockets``, later calls reuse the connection."""
+    """The command line of ssh; with a folder for ``sockets``, later calls reuse the connection."""
     options = (
         *("BatchMode=yes", "ConnectTimeout=15", "LogLevel=ERROR", "RequestTTY=no", "RemoteCommand=none"),
         *("ForwardAgent=no", "ForwardX11=no", "ClearAllForwardings=yes"),
@@ -56,9 +56,9 @@ def command(host: Host, sockets: Path | None) -> tuple[str, ...]:
 
 
 def control_folder(environment: Mapping[str, str]) -> Path | None:
-    """Return the private folder for the sockets of shared connections; None if there can be none.
+    """The private folder for the sockets of shared connections; None if there can be none.
 
-    Their paths must be short, and the folder on a local file system: so not in the home of jobmon.
+    Paths of sockets are short, and on a local file system: so not in the home of jobmon.
     """
     for path in _candidates(environment):
         if len(str(path)) > _MAX_SOCKET_PATH:
@@ -81,10 +81,10 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def framed(script: str, nonce: str) -> str:
-    """Return the script between the words that mark its output.
+    """The script between the words that mark its output.
 
-    The shell reads its input line by line, but runs a function only once all of it has arrived: if the
-    connection is cut before, no part of the script runs.
+    The shell runs a function only once all of it has arrived: if the connection is cut before, no part of
+    the script runs.
     """
     return (
         # the user's own environment, for commands to start: kept as a script before any variable changes
@@ -97,7 +97,7 @@ def framed(script: str, nonce: str) -> str:
 
 
 def answer(result: Result, nonce: str, host: Host) -> str | Unreachable:
-    """Return what the script printed, or why nothing is known about the host."""
+    """What the script printed, or why nothing is known about the host."""
     if not isinstance(result, Ran):
         hint = "; install the OpenSSH client" if isinstance(result, NotStarted) else ""
         return Unreachable(f"{result.error_text}{hint}")

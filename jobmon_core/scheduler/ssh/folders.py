@@ -1,4 +1,4 @@
-"""The folders of a job on its host, see `MachineFolders`, and its processes: one round trip a question."""
+"""The folders and processes of a job on its host: one round trip a question."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from jobmon_core.domain.node.hosts.judge import is_another_machine
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.base import FileEnds
 from jobmon_core.scheduler.ssh import script
-from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES
-from jobmon_core.scheduler.ssh.jobs import HostJobs, ask_host
-from jobmon_core.system.runner import Runner
+from jobmon_core.scheduler.ssh.jobs import HostJobs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +32,7 @@ _END_BYTES = 128 * 1024
 
 @dataclass(frozen=True, slots=True)
 class HostFolders:
-    """The folders of one job on a host; see `MachineFolders`."""
+    """See `MachineFolders`."""
 
     resources: BackendResources
     host: str
@@ -71,12 +69,12 @@ class HostFolders:
         }
 
     def ask(self, *lines: str) -> Answer:
-        """Have the machine of the job run lines of a script; return its answer."""
+        """Have the machine of the job run lines of a script."""
         jobs = HostJobs(self.resources, self.host)
         job = self._job(jobs)
         run_line = script.run_line(self.number, job.run_id, prevent_start=False)
         text = script.examine((*([run_line] if job.run_id else []), *lines))
-        answer = ask_host(Runner(max_bytes=MAX_ANSWER_BYTES), jobs.host, text)
+        answer = jobs.ask(text)
         look = replace(answer.look, answered_s=jobs.records.boots(self.host))
         if is_another_machine(job, look.runs.get(self.number), look, time.time()):
             raise SchedulerUnavailable(f"another machine answers under the name {self.host}: {look.machine}")

@@ -60,19 +60,19 @@ class HostJobs:
 
     @property
     def host(self) -> Host:
-        """The host; raise JobmonError if its name is wrong."""
+        """Raises JobmonError if its name is wrong."""
         try:
             return find_host(self._resources.hosts(), self._host)
         except ValueError as error:
             raise JobmonError(str(error)) from error
 
     def names(self) -> tuple[str, ...]:
-        """Return the sessions of tmux there, each as `tmux:SESSION`, quoted for a shell."""
+        """The sessions of tmux, each as `tmux:SESSION`, quoted for a shell."""
         panes = self._examine((script.PANES_LINE,)).look.panes
         return tuple(dict.fromkeys(shlex.quote(f"tmux:{pane.session}") for pane in panes))
 
     def register(self, name: str) -> RemoteJob:
-        """Record the job that the words ``name`` describe, see `HostTarget`; see `RemoteJobs`."""
+        """Record the job that the words ``name`` describe, see `HostTarget`."""
         try:
             target = HostTarget.parse(shlex.split(name))
         except ValueError as error:
@@ -86,7 +86,17 @@ class HostJobs:
             raise StorageFailed(f"the job cannot be recorded: {error}") from error
 
     def _examine(self, lines: Sequence[str]) -> Answer:
-        return ask_host(self._runner, self.host, script.examine(lines))
+        return self.ask(script.examine(lines))
+
+    def ask(self, text: str) -> Answer:
+        """Run a script on the host."""
+        reply = ask(self._runner, self.host, text, os.environ)
+        if isinstance(reply, Unreachable):
+            raise SchedulerUnavailable(f"{self._host} does not answer: {reply.why}")
+        answer = read_answer(reply)
+        if not answer.look.boot_id:
+            raise SchedulerUnavailable(f"{self._host} shows no boot id: jobmon needs /proc of Linux there")
+        return answer
 
     def _known(self, job: HostJob) -> HostJobFolder | None:
         for folder, known in self.records.jobs(self._host):
@@ -124,19 +134,8 @@ class HostJobs:
         )
 
 
-def ask_host(runner: Runner, host: Host, text: str) -> Answer:
-    """Run a script on a host and read its answer."""
-    reply = ask(runner, host, text, os.environ)
-    if isinstance(reply, Unreachable):
-        raise SchedulerUnavailable(f"{host.name} does not answer: {reply.why}")
-    answer = read_answer(reply)
-    if not answer.look.boot_id:
-        raise SchedulerUnavailable(f"{host.name} shows no boot id: jobmon needs /proc of Linux there")
-    return answer
-
-
 def remote_job(folder: HostJobFolder, job: HostJob) -> RemoteJob:
-    """Return a recorded job in the form that the use cases take."""
+    """As the use cases take it."""
     copy = folder.copy_of_log(job)
     return RemoteJob(
         ref=JobRef(folder.number),
@@ -164,7 +163,7 @@ def _examine_lines(target: HostTarget) -> tuple[str, ...]:
 
 
 def _find(target: HostTarget, answer: Answer, host: str) -> tuple[int, str]:
-    """Return the PID to follow, 0 for a marker alone, and the pane of tmux that shows its exit status."""
+    """The PID to follow, 0 for a marker alone, and the pane of tmux that shows its exit status."""
     if target.tmux:
         return _of_tmux(target, answer, host)
     if target.pid:

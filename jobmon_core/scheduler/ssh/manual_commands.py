@@ -21,7 +21,7 @@ _TAIL_LINES = 50
 
 
 def manual_commands(resources: BackendResources, _host: str, number: int, _name: str) -> ManualCommands:
-    """Return the commands for a job; if its record cannot be read, only a note that says why."""
+    """If the record cannot be read, only a note that says why."""
     try:
         job = HostRecords(resources.folder()).of(number).load()
     except (OSError, StateUnreadable) as error:
@@ -61,6 +61,6 @@ def _attach(host: str, session: str) -> str:
 
 
 def _kill(process: HostProcess) -> str:
-    """Return a command that ends a process unless its PID was reused: field 22 of stat is the start time."""
+    """Unless its PID was reused: field 22 of stat is the start time."""
     pid, ticks = process.pid, process.start_ticks
     return f'grep -Eq "\\) ([^ ]+ ){{19}}{ticks} " /proc/{pid}/stat && kill {pid}'

@@ -38,7 +38,7 @@ _OWN = ("job.json", "copy.json", "starter.json", "files.json")
 
 @dataclass(frozen=True, slots=True)
 class CopyState:
-    """How far a log was copied: byte 0 of the copy is byte ``base`` of the log with this inode."""
+    """Byte 0 of the copy is byte ``base`` of the log with this inode."""
 
     inode: str = ""
     base: int = 0
@@ -56,7 +56,7 @@ class HostJobFolder:
         return int(self.path.name)
 
     def load(self) -> HostJob:
-        """Return the record of the job."""
+        """The record of the job."""
         return read_record(HostJob, self.path / "job.json")
 
     def save(self, job: HostJob) -> None:
@@ -64,7 +64,7 @@ class HostJobFolder:
         write_record(self.path / "job.json", job)
 
     def save_starter(self) -> None:
-        """Note that this process is about to start the command of the job there."""
+        """Note that this process is about to start the command."""
         write_record(self.path / "starter.json", ProcessId.current())
 
     def is_starting(self) -> bool:
@@ -73,29 +73,29 @@ class HostJobFolder:
         return starter.status(ProcessId.current()) in (ProcessStatus.RUNNING, ProcessStatus.REMOTE)
 
     def copy_state(self) -> CopyState:
-        """Return how far the log was copied."""
+        """How far the log was copied."""
         with suppress(FileNotFoundError):
             return read_record(CopyState, self.path / "copy.json")
         return CopyState()
 
     def save_copy_state(self, state: CopyState) -> None:
-        """Note how far the log was copied; it need not survive a power cut."""
+        """It need not survive a power cut."""
         write_record(self.path / "copy.json", state, durable=False)
 
     def files(self) -> Listing:
-        """Return the files of its outputs as of the latest look; raise OSError if there was none."""
+        """The outputs at the latest look."""
         return read_record(Listing, self.path / "files.json")
 
     def save_files(self, files: Listing) -> None:
-        """Keep the files of its outputs."""
+        """Keep the outputs."""
         write_record(self.path / "files.json", files, durable=False)
 
     def copy_of_log(self, job: HostJob) -> str:
-        """Return the path of the copy of the log; empty if the job has no log."""
+        """The path of the copy; empty if the job has no log."""
         return str(self.log(job)) if job.target.log else ""
 
     def log(self, job: HostJob) -> Path:
-        """Return the path of the copy of the log, which has the same name; ``_`` precedes those of `_OWN`."""
+        """The path of the copy, which has the name of the log; ``_`` precedes those of `_OWN`."""
         name = basename(job.target.log) or _OUTPUT
         return self.path / (f"_{name}" if name in _OWN else name)
 
@@ -113,15 +113,15 @@ class HostRecords:
         return folder
 
     def of(self, number: int) -> HostJobFolder:
-        """Return the folder of a job."""
+        """The folder of a job."""
         return HostJobFolder(self.folder / str(number))
 
     def jobs(self, host: str) -> Iterator[tuple[HostJobFolder, HostJob]]:
-        """Yield the jobs of a host that somebody watches, oldest first."""
+        """The jobs of a host that somebody watches, oldest first."""
         return ((folder, job) for folder, job in self.all_jobs(host) if not job.is_dropped)
 
     def all_jobs(self, host: str) -> Iterator[tuple[HostJobFolder, HostJob]]:
-        """Yield all jobs of a host, oldest first; skip damaged records."""
+        """The jobs of a host, oldest first, without damaged records."""
         numbers = sorted(int(entry.name) for entry in self.folder.iterdir() if entry.name.isdecimal())
         for number in numbers:
             with suppress(OSError, StateUnreadable):
@@ -134,15 +134,15 @@ class HostRecords:
         return self.folder / f"{quote(host, safe='')}.{suffix}"
 
     def save_rows(self, host: str, text: str) -> None:
-        """Keep the latest answer about the jobs of a host."""
+        """Keep the latest answer."""
         write_atomically(self._of_host(host, "rows"), text.encode(), durable=False)
 
     def rows(self, host: str) -> str:
-        """Return the latest answer about the jobs of a host; raise OSError if there was none."""
+        """The latest answer."""
         return (self._of_host(host, "rows")).read_text(encoding="utf-8", errors="replace")
 
     def save_usage(self, host: str, usage: Sample) -> None:
-        """Keep what is used of a host."""
+        """Keep the usage."""
         write_record(self._of_host(host, "usage.json"), usage, durable=False)
 
     def save_boots(self, host: str, answered_s: dict[str, float]) -> None:
@@ -150,7 +150,7 @@ class HostRecords:
         write_record(self._of_host(host, "boots.json"), {"answered_s": answered_s}, durable=False)
 
     def boots(self, host: str) -> dict[str, float]:
-        """Return when each machine last answered under the name of a host."""
+        """When each last answered."""
         # without a record, the time of registration counts
         with suppress(FileNotFoundError, StateUnreadable):
             found = read_record(dict[str, dict[str, float]], self._of_host(host, "boots.json"))
@@ -158,7 +158,7 @@ class HostRecords:
         return {}
 
     def usage(self, host: str) -> Sample:
-        """Return what was used of a host at the latest look; raise OSError if there was none."""
+        """The usage at the latest look."""
         return read_record(Sample, self._of_host(host, "usage.json"))
 
 
@@ -166,7 +166,7 @@ _MAX_NAME = 60
 
 
 def latest_sample(resources: BackendResources, host: str, number: int) -> Sample | None:
-    """Return what the latest look showed of the host of a job; None if there was none."""
+    """What the latest look showed of the host of a job."""
     try:
         records = HostRecords(resources.folder())
         usage, job = records.usage(host), records.of(number).load()
@@ -181,7 +181,7 @@ def latest_sample(resources: BackendResources, host: str, number: int) -> Sample
 
 
 def latest_files(resources: BackendResources, number: int) -> tuple[Listing, ...]:
-    """Return the outputs of a job at the latest look."""
+    """The outputs of a job at the latest look."""
     try:
         return (HostRecords(resources.folder()).of(number).files(),)
     except (OSError, StateUnreadable):
@@ -189,7 +189,7 @@ def latest_files(resources: BackendResources, number: int) -> tuple[Listing, ...
 
 
 def latest_markers(resources: BackendResources, number: int) -> dict[str, bool]:
-    """Return whether the marker of a job was there at the latest look."""
+    """Whether the marker of a job was there at the latest look."""
     try:
         job = HostRecords(resources.folder()).of(number).load()
     except (OSError, StateUnreadable):

@@ -1,8 +1,8 @@
 """The shell scripts that look at a host: text for /bin/sh, which needs only what each Linux host has.
 
-Each prints lines that begin with a word, see `jobmon_core.scheduler.ssh.answer`. Missing lines mean that
-something is not known; only ``gone PID`` says that a process does not exist. A look runs no program for each
-process, so that it costs little. Programs that are known to hang, such as df, get a time limit.
+They print lines that begin with a word, see `answer.py`. Missing lines mean that something is not known;
+only ``gone PID`` says that a process does not exist. A look runs no program for each process. Programs that
+are known to hang, such as df, get a time limit.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ writers() { # FILE
 
 
 def path(text: str) -> str:
-    """Return a path as a word of the script; a relative one counts from the home directory there."""
+    """A path as a word of the script; a relative one counts from the home directory there."""
     if text.startswith("/"):
         return shlex.quote(text)
     rest = text.removeprefix("~/")
@@ -169,12 +169,12 @@ def path(text: str) -> str:
 
 
 def look(lines: Iterable[str], data: str) -> str:
-    """Return the script of a look at jobs; ``data`` is the folder whose free space matters."""
+    """``data`` is the folder whose free space matters."""
     return "\n".join((_PRELUDE, _LOOK, "host", "panes", *lines, f"usage {path(data or '~')}"))
 
 
 def examine(lines: Iterable[str]) -> str:
-    """Return the script that finds out about processes."""
+    """Find out about processes."""
     return "\n".join((_PRELUDE, _LOOK, _EXAMINE, "host", *lines))
 
 
@@ -189,17 +189,17 @@ def marker_line(job: int, file: str) -> str:
 
 
 def log_line(job: int, file: str, inode: str, offset: int, max_bytes: int) -> str:
-    """Read a log from ``offset``, or its last ``max_bytes`` if it has more."""
+    """Read a log from ``offset``, or its last ``max_bytes``."""
     return f"log {job} {path(file)} {shlex.quote(inode or '-')} {offset} {max_bytes}"
 
 
 def files_line(job: int, folder: str) -> str:
-    """Count the files in a folder, and list the latest ones."""
+    """Count files, and list the latest ones."""
     return f"files {job} {path(folder)} {MAX_FILES} {LATEST_FILES}"
 
 
 def saved_files_line(job: int, folder: str, levels: int, latest: int) -> str:
-    """Print a folder's absolute path, and list the latest files of the user and of root."""
+    """Print a folder's absolute path, and its latest files of the user and of root."""
     there = path(folder)
     owners = r'\( -user "$(id -u)" -o -user 0 \)'
     return (
@@ -214,20 +214,17 @@ def ends_line(job: int, file: str, max_bytes: int) -> str:
 
 
 def run_line(job: int, run_id: str, *, prevent_start: bool) -> str:
-    """Look at a command that jobmon starts.
-
-    With ``prevent_start``, a command that has not started yet can no longer start.
-    """
+    """Look at a command of jobmon's; with ``prevent_start``, it can no longer start if it has not."""
     return f"run {job} {shlex.quote(run_id)} {'take' if prevent_start else '-'}"
 
 
 def remove_line(job: int, run_id: str) -> str:
-    """Remove what jobmon made there for a command."""
+    """Remove what jobmon made there."""
     return f"remove {job} {shlex.quote(run_id)}"
 
 
 def running_line(text: str) -> str:
-    """Find the user's processes with a text in their command line."""
+    """Find the user's processes by a text in their command line."""
     pattern = re.sub(r"[][\\.*^$()+{}|?]", r"\\\g<0>", text)  # pgrep takes a POSIX regex
     return f"running {shlex.quote(pattern)}"
 

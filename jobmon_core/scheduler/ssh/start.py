@@ -1,12 +1,10 @@
 """Starts a command on a host, at most once, with a wrapper that records its exit code.
 
-The wrapper is a shell script in a folder of its own on the host, and runs there as two processes. The first
-one creates the folder ``taken``. A wrapper that cannot create it exits, so the command starts at most once,
-however often the start is repeated after a lost connection. Then it starts itself again as a child, records
-both processes in ``pid``, waits, and records in ``exit`` how the command ended.
-
-The child, with the argument ``command``, becomes the command. First it loads the environment of an ssh login
-from the file ``env`` and removes it, because a tmux server that ran before has an environment of its own.
+The wrapper is a shell script in a folder of its own there, and runs as two processes. The first creates the
+folder ``taken``, or exits if it cannot: so the command starts at most once, however often the start is
+repeated after a lost connection. Then it starts itself again as a child, records both processes in ``pid``,
+waits, and records in ``exit`` how the command ended. The child loads the environment of an ssh login from
+``env`` and removes it, because a tmux server that ran before has another, and becomes the command.
 """
 
 from __future__ import annotations
@@ -22,14 +20,12 @@ from jobmon_core.domain.errors import SchedulerUnavailable, StorageFailed
 from jobmon_core.domain.node.hosts.judge import apply_look
 from jobmon_core.domain.node.hosts.model import HostJob, HostTarget, name_of_command
 from jobmon_core.scheduler.ssh import script
-from jobmon_core.scheduler.ssh.connection import MAX_ANSWER_BYTES
-from jobmon_core.scheduler.ssh.jobs import HostJobs, ask_host, remote_job
-from jobmon_core.system.runner import Runner
+from jobmon_core.scheduler.ssh.jobs import HostJobs, remote_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from jobmon_core.scheduler.base import BackendResources, RemoteJob
+    from jobmon_core.scheduler.base import RemoteJob
 
 _NO_VARIABLES: Mapping[str, str] = {}
 _PAUSES_S = (0.0, 2.0, 8.0)
@@ -101,73 +97,63 @@ start() { # ID
 start %(run_id)s"""
 
 
-class CommandStarter:
-    """Starts commands on one host."""
-
-    def __init__(
-        self,
-        resources: BackendResources,
-        host: str,
-        runner: Runner | None = None,
-        pause: Callable[[float], None] = time.sleep,
-    ) -> None:
-        """Set up without any I/O."""
-        self._jobs = HostJobs(resources, host, runner)
-        self._host = host
-        self._runner = runner or Runner(max_bytes=MAX_ANSWER_BYTES)
-        self._pause = pause
-
-    def record(self, command: Sequence[str], name: str, workdir: str, output_dir: str = "") -> RemoteJob:
-        """Record a command before it is started."""
-        host = self._jobs.host
-        now_s = time.time()
-        run_id = f"{int(now_s):x}{os.urandom(3).hex()}"
-        job = HostJob(
-            host=host.name,
-            name=name or name_of_command(command),
-            target=HostTarget(log=f"{_RUNS}/{run_id}/output.log", files=output_dir),
-            run_id=run_id,
-            registered_s=now_s,
-            command=shlex.join(command),
-            workdir=workdir,
-        )
-        try:
-            folder = self._jobs.records.create(job)
-            folder.save_starter()
-        except OSError as error:
-            raise StorageFailed(f"the command cannot be recorded, so it was not started: {error}") from error
-        return remote_job(folder, job)
-
-    def start(
-        self, number: int, command: Sequence[str], workdir: str, variables: Mapping[str, str] = _NO_VARIABLES
-    ) -> str:
-        """Start a recorded command; return why it is not known whether it started, empty if it did."""
-        folder = self._jobs.records.of(number)
-        job = folder.load()
-        start = _start_text(job.run_id, command, workdir, variables)
-        text = script.examine((start, script.run_line(number, job.run_id, prevent_start=False)))
-        problem = ""
-        for pause_s in _PAUSES_S:
-            self._pause(pause_s)
-            try:
-                look = ask_host(self._runner, self._jobs.host, text).look
-            except SchedulerUnavailable as error:
-                problem = str(error)
-                continue
-            run = look.runs.get(number)
-            if run is not None and (run.command is not None or run.exit_code is not None):
-                known, _ = apply_look(number, job, look, time.time())
-                with suppress(StorageFailed):
-                    # without an end: the look that records it also copies the log
-                    folder.save(replace(known, end=None))
-                return ""
-            problem = f"{self._host} answered, but the command did not start in time"
-        return problem
+def record_command(
+    jobs: HostJobs, command: Sequence[str], name: str, workdir: str, output_dir: str = ""
+) -> RemoteJob:
+    """Record a command before it is started."""
+    now_s = time.time()
+    run_id = f"{int(now_s):x}{os.urandom(3).hex()}"
+    job = HostJob(
+        host=jobs.host.name,
+        name=name or name_of_command(command),
+        target=HostTarget(log=f"{_RUNS}/{run_id}/output.log", files=output_dir),
+        run_id=run_id,
+        registered_s=now_s,
+        command=shlex.join(command),
+        workdir=workdir,
+    )
+    try:
+        folder = jobs.records.create(job)
+        folder.save_starter()
+    except OSError as error:
+        raise StorageFailed(f"the command cannot be recorded, so it was not started: {error}") from error
+    return remote_job(folder, job)
 
 
-def _start_text(
-    run_id: str, command: Sequence[str], workdir: str, variables: Mapping[str, str] = _NO_VARIABLES
+def start_command(
+    jobs: HostJobs,
+    number: int,
+    command: Sequence[str],
+    workdir: str,
+    variables: Mapping[str, str] = _NO_VARIABLES,
+    *,
+    pause: Callable[[float], None] = time.sleep,
 ) -> str:
+    """Start a recorded command; return why it is not known whether it started."""
+    folder = jobs.records.of(number)
+    job = folder.load()
+    start = _start_text(job.run_id, command, workdir, variables)
+    text = script.examine((start, script.run_line(number, job.run_id, prevent_start=False)))
+    problem = ""
+    for pause_s in _PAUSES_S:
+        pause(pause_s)
+        try:
+            look = jobs.ask(text).look
+        except SchedulerUnavailable as error:
+            problem = str(error)
+            continue
+        run = look.runs.get(number)
+        if run is not None and (run.command is not None or run.exit_code is not None):
+            known, _ = apply_look(number, job, look, time.time())
+            with suppress(StorageFailed):
+                # without an end: the look that records it also copies the log
+                folder.save(replace(known, end=None))
+            return ""
+        problem = f"{job.host} answered, but the command did not start in time"
+    return problem
+
+
+def _start_text(run_id: str, command: Sequence[str], workdir: str, variables: Mapping[str, str]) -> str:
     mark = f"jobmon-{os.urandom(8).hex()}"
     wrapper = _WRAPPER % {
         "workdir": script.path(workdir or "~"),

@@ -12,7 +12,7 @@ import pytest
 from jobmon_core.domain.job.restart.model import ProcessesLeft, why_alive
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.base import BackendResources
-from jobmon_core.scheduler.local.job_control import processes_left
+from jobmon_core.scheduler.local.client import processes_left
 from tests.scheduler.local.harness import LocalHarness
 from tests.support.waiting import eventually
 

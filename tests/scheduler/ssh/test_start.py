@@ -26,7 +26,7 @@ def started(home: Path, *command: str, tmux: str = "exit 1", variables: Mapping[
     path = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["/bin/sh", "-s"],
-        input=framed(script.examine([_start_text("r1", command, "")]), "N"),
+        input=framed(script.examine([_start_text("r1", command, "", {})]), "N"),
         env={"HOME": str(home), "PATH": path, **variables},
         cwd=home,
         capture_output=True,

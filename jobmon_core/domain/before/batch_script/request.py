@@ -16,31 +16,13 @@ from jobmon_core.domain.slurm.job_ids import IndexSet
 from jobmon_core.domain.slurm.log_paths import expand_known, templates_from_record
 from jobmon_core.domain.slurm.sbatch_options import (
     NEXT_COMPONENT,
+    VARIABLES,
     directive_words,
     parse_time_limit_s,
     read_with_unknown,
     script_directives,
 )
 
-_VARIABLES = {
-    "SBATCH_ACCOUNT": "account",
-    "SBATCH_ARRAY_INX": "array",
-    "SBATCH_CLUSTERS": "clusters",
-    "SBATCH_ERROR": "error",
-    "SBATCH_EXCLUSIVE": "exclusive",
-    "SBATCH_EXPORT": "export",
-    "SBATCH_GPUS": "gpus",
-    "SBATCH_GPUS_PER_NODE": "gpus-per-node",
-    "SBATCH_GPUS_PER_TASK": "gpus-per-task",
-    "SBATCH_GRES": "gres",
-    "SBATCH_JOB_NAME": "job-name",
-    "SBATCH_OUTPUT": "output",
-    "SBATCH_PARTITION": "partition",
-    "SBATCH_QOS": "qos",
-    "SBATCH_RESERVATION": "reservation",
-    "SBATCH_SIGNAL": "signal",
-    "SBATCH_TIMELIMIT": "time",
-}
 _NUMBER = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?(?:[:,].*)?")
 _COUNT = re.compile(r"[0-9]{1,6}")  # of GPUs
 _MINUTE_S = 60
@@ -153,7 +135,7 @@ def read_request(arguments: Sequence[str], environment: Mapping[str, str], scrip
             accepted in the form ``--name=value``, because plugins of a site add options.
     """
     given, operands = read_with_unknown(arguments)
-    by_variable = {name: environment[key] for key, name in _VARIABLES.items() if key in environment}
+    by_variable = {name: environment[key] for key, name in VARIABLES.items() if key in environment}
     options = {**script_directives(script_text), **by_variable, **dict(given)}
     words = list(directive_words(script_text))
     has_script = "wrap" not in options and bool(operands)

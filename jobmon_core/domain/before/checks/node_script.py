@@ -16,20 +16,12 @@ from jobmon_core.domain.before.checks.setup_lines import expands_safely, set_up_
 MARK = "@@jobmon"  # begins each line of the report
 _ENVIRONMENTS = (*CONTAINERS, *MANAGERS, "conda", "mamba", "micromamba")
 _PYTHON = re.compile(r"python(?:\d(?:\.\d+)?)?")
-_SHARED = (  # options that the short job takes from the user's job
-    *(
-        "partition",
-        "account",
-        "qos",
-        "constraint",
-        "reservation",
-        "gres",
-        "gpus-per-node",
-        "mem",
-        "mem-per-cpu",
-    ),
-    *("mem-per-gpu", "chdir", "clusters", "nodelist", "exclude"),
-)
+# options that the short job takes from the user's job
+_SHARED_OPTIONS = """
+partition account qos constraint reservation gres gpus-per-node mem mem-per-cpu mem-per-gpu chdir
+clusters nodelist exclude
+"""
+_SHARED = tuple(_SHARED_OPTIONS.split())
 _TIME_LIMIT_MIN = 5
 # imported package -> the host that it needs
 _HOSTS = {

@@ -17,29 +17,18 @@ from jobmon_core.domain.before.batch_script.model import BatchScript, Command, P
 _CONDA = ("conda", "mamba", "micromamba")
 _SOURCE = ("source", ".")
 _BUILTINS = ("export", "unset", "ulimit")
-_MODULE_CHANGES = (
-    *(
-        "load",
-        "add",
-        "try-load",
-        "try-add",
-        "unload",
-        "rm",
-        "del",
-        "delete",
-        "remove",
-        "swap",
-        "switch",
-        "sw",
-    ),
-    *("purge", "use", "unuse", "restore", "reset", "refresh", "update"),
-)
+_CHANGES = """
+load add try-load try-add unload rm del delete remove swap switch sw purge use unuse restore reset
+refresh update
+"""
+_MODULE_CHANGES = tuple(_CHANGES.split())
 # what `ml` takes for a command rather than for the name of a module
-_OTHER_MODULE_COMMANDS = (
-    *("save", "savelist", "saveshow", "saverm", "describe", "disable", "source", "sh-to-mod", "initadd"),
-    *("initprepend", "initswitch", "initrm", "initclear", "edit", "config", "spider", "avail", "av", "list"),
-    *("show", "help", "whatis", "keyword", "search", "overview", "tablelist", "is-loaded", "is-avail"),
-)
+_OTHERS = """
+save savelist saveshow saverm describe disable source sh-to-mod initadd initprepend initswitch initrm
+initclear edit config spider avail av list show help whatis keyword search overview tablelist is-loaded
+is-avail
+"""
+_OTHER_MODULE_COMMANDS = tuple(_OTHERS.split())
 _CONDA_BASE = re.compile(r"\$\((?:conda|mamba) info --base\)(?=/)|`(?:conda|mamba) info --base`(?=/)")
 _ACTIVATE = re.compile(r"activate|(?:.*/)?bin/activate(?:\.sh)?", re.DOTALL)
 _INIT_FILE = re.compile(

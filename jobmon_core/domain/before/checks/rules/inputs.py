@@ -12,16 +12,8 @@ from jobmon_core.domain.humanize import count, listed
 
 _SHOWN, _SHOWN_PACKAGES = 3, 5
 _READ = (Use.PROGRAM, Use.INPUT, Use.IMAGE, Use.FOLDER, Use.LIST)
-_SHARDS = (
-    "num_shards",
-    "nshards",
-    "n_shards",
-    "shards",
-    "total_shards",
-    "num_splits",
-    "num_chunks",
-    "n_chunks",
-)
+_SHARD_OPTIONS = "num_shards nshards n_shards shards total_shards num_splits num_chunks n_chunks"
+_SHARDS = tuple(_SHARD_OPTIONS.split())
 _INDEX = ("SLURM_ARRAY_TASK_ID",)
 
 
