@@ -46,7 +46,7 @@ def peak_kb():
 
 before = peak_kb()
 parts = read_head(sys.argv[1]), read_tail(sys.argv[1])
-assert all(part.excerpt.texts for part in parts), parts
+assert all(part.texts for part in parts), parts
 print(before, peak_kb())
 """
 

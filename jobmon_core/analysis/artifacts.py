@@ -165,8 +165,8 @@ def _size(path: str) -> int:
 def _in_logs(paths: Iterable[str], searched_bytes: int) -> Iterator[str]:
     for path in paths:
         if not searched_bytes:
-            yield from paths_in_log(read_head(path, _PART_BYTES).excerpt.texts)
-        yield from paths_in_log(read_tail(path, _PART_BYTES).excerpt.texts)
+            yield from paths_in_log(read_head(path, _PART_BYTES).texts)
+        yield from paths_in_log(read_tail(path, _PART_BYTES).texts)
 
 
 def _in_script(job: WatchedJob, task: Task, script: str) -> Iterator[str]:

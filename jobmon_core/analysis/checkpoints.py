@@ -131,7 +131,7 @@ def _mentioned(job: WatchedJob, task: Task, workdir: str) -> Iterator[str]:
     lines = [
         line
         for path in dict.fromkeys(filter(None, log_files(job, task)))
-        for line in read_tail(path).excerpt.appended_to(job.earlier_logs.get(path)).texts
+        for line in read_tail(path).appended_to(job.earlier_logs.get(path)).texts
     ]
     for path in reversed(saved_paths(lines)[-_MAX_MENTIONS:]):
         yield os.path.join(workdir, parent_of(path))  # noqa: PTH118 - texts

@@ -13,7 +13,7 @@ from jobmon_core.domain.errors import Invalid
 from jobmon_core.domain.logs.diagnosis.diagnose import diagnose, names_root_cause
 from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.logs.diagnosis.headline import advice_with_module, what_failed_in_log
-from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
+from jobmon_core.domain.logs.diagnosis.log_lines import ONLY_EARLIER, LogExcerpt, LogLines
 from jobmon_core.domain.logs.diagnosis.patterns import (
     GENERIC,
     JOB_PATTERN,
@@ -21,14 +21,13 @@ from jobmon_core.domain.logs.diagnosis.patterns import (
     Match,
     Pattern,
     Role,
-    Severity,
 )
 from jobmon_core.domain.logs.diagnosis.telling_lines import result_line
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.logs.open_file import IN_THE_WAY
 from jobmon_core.observe.logs.rank_logs import rank_logs, read_rank_log
-from jobmon_core.observe.logs.read import LogPart, read_head, read_tail
+from jobmon_core.observe.logs.read import read_head, read_tail
 from jobmon_core.observe.patterns.load import PatternFile, load_patterns, read_patterns
 from jobmon_core.observe.patterns.match import Matcher
 
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis, EarlierLog, SlurmEvidence
 
 NOTHING_TO_READ = "nothing to read"  # the beginning of the note of a diagnosis without any log
-_ONLY_EARLIER = "holds only lines from before the job's start"
 _JOB_PRECEDENCE = 50  # as most patterns of known failures
 _MAX_TITLE = 60  # characters of a regex
 
@@ -102,20 +100,20 @@ class _Analyser:
         self._evidence = evidence
         self._earlier = earlier
         self._own = own
-        self._parts: list[LogPart] = []  # the part read last comes first
+        self._parts: list[LogExcerpt] = []  # the part read last comes first
         self._analysis = LogAnalysis((), LogLines(()))
 
     def diagnosis(self, *steps: Callable[[], None], is_of_file: bool = False) -> Diagnosis:
         """Run the reading steps until a failed job's log shows a root cause, and return the diagnosis."""
         for step in steps:
             step()
-            lines = LogLines([part.excerpt for part in self._parts])
+            lines = LogLines(self._parts)
             if lines.excerpts == self._analysis.lines.excerpts:
                 continue  # the step found nothing to read
             self._analysis = LogAnalysis(self._matcher.matches(lines), lines)
             if names_root_cause(self._analysis) and not self._evidence.is_success:
                 break
-        obstacles = (f"{part.excerpt.path} {part.problem}" for part in self._parts)
+        obstacles = (f"{part.path} {part.problem}" for part in self._parts)
         obstacle = next((text for text in obstacles if text.endswith(IN_THE_WAY)), "")
         evidence = replace(self._evidence, log_obstacle=obstacle)
         found = diagnose(evidence, self._analysis, note=self._note(), is_of_file=is_of_file)
@@ -127,28 +125,26 @@ class _Analyser:
         if diagnosis.cause is not None or diagnosis.evidence:
             return diagnosis
         line = result_line(self._analysis.lines)
-        readable = [part.excerpt.path for part in self._parts if not part.problem]
+        readable = [part.path for part in self._parts if not part.problem]
         log_path = line.file if line else next(iter(readable), "")
         return _redacted(replace(diagnosis, evidence=(line,) if line else (), log_path=log_path))
 
     def read_end(self, path: str) -> None:
         # before the parts read so far: stderr, read first, stays last, because it ends with Slurm's messages
-        part = _without_earlier_lines(read_tail(path), self._earlier.get(path))
-        if self._own and not self._own.may_be_log(modified_s(part.excerpt.path) or inf):
-            part = LogPart(LogExcerpt(path), problem=_ONLY_EARLIER)
+        part = read_tail(path).appended_to(self._earlier.get(path))
+        if self._own and not self._own.may_be_log(modified_s(part.path) or inf):
+            part = LogExcerpt(path, problem=ONLY_EARLIER)
         self._parts.insert(0, part)
 
     def read_rank_logs(self, main_logs: Sequence[str], job_id: int | None, named: Sequence[str]) -> None:
         found = rank_logs(main_logs, job_id, self._analysis.lines.texts, self._own)
         paths = dict.fromkeys((*named, *found))
-        self._parts[:0] = [
-            _without_earlier_lines(read_rank_log(path), self._earlier.get(path)) for path in paths
-        ]
+        self._parts[:0] = [read_rank_log(path).appended_to(self._earlier.get(path)) for path in paths]
 
     def read_beginnings(self) -> None:
         """Read the beginnings of the logs of which only the end was read."""
-        incomplete = [part for part in self._parts if part.excerpt.texts and not part.complete]
-        self._parts[:0] = [_head_before(part.excerpt) for part in incomplete]
+        incomplete = [part for part in self._parts if part.texts and not part.complete]
+        self._parts[:0] = [_head_before(part) for part in incomplete]
 
     def _titles(self, pattern_ids: Sequence[str]) -> tuple[str, ...]:
         patterns = (match.pattern for match in self._analysis.matches)
@@ -157,23 +153,13 @@ class _Analyser:
 
     def _note(self) -> str:
         """Return what made the analysis incomplete: missing logs, damaged logs, faults of the patterns."""
-        notes = [f"{part.excerpt.path} {part.note}" for part in self._parts if part.note]
-        if not any(part.excerpt.texts for part in self._parts):
+        notes = [f"{part.path} {part.note}" for part in self._parts if part.note]
+        if not any(part.texts for part in self._parts):
             unknown = "the path of the log is not known"
-            excerpts = [(part.excerpt.path, part.problem) for part in reversed(self._parts)]
+            excerpts = [(part.path, part.problem) for part in reversed(self._parts)]
             problems = (f"{path} {problem}" if path else unknown for path, problem in excerpts)
             notes.insert(0, f"{NOTHING_TO_READ}: {'; '.join(problems)}")
         return "; ".join([*notes, *filter(None, [self._matcher.faults])])
-
-
-def _without_earlier_lines(part: LogPart, earlier: EarlierLog | None) -> LogPart:
-    excerpt = part.excerpt.appended_to(earlier)
-    if excerpt == part.excerpt:
-        return part
-    problem = ""
-    if not excerpt.texts:
-        problem = _ONLY_EARLIER
-    return replace(part, excerpt=excerpt, problem=problem, complete=True)
 
 
 def _silent_s(evidence: SlurmEvidence, stdout_path: str, stderr_path: str) -> float | None:
@@ -186,7 +172,7 @@ def _silent_s(evidence: SlurmEvidence, stdout_path: str, stderr_path: str) -> fl
     if stderr_path in ("", stdout_path):
         return None
     last_s = modified_s(stdout_path)
-    errors = read_tail(stderr_path).excerpt.texts
+    errors = read_tail(stderr_path).texts
     if not last_s or not all("slurmstepd: error: " in text or "srun: " in text for text in errors):
         return None
     return max(0.0, evidence.ended_s - last_s)
@@ -205,13 +191,13 @@ def _redacted(diagnosis: Diagnosis) -> Diagnosis:
     return replace(diagnosis, evidence=tuple(evidence))
 
 
-def _head_before(tail: LogExcerpt) -> LogPart:
+def _head_before(tail: LogExcerpt) -> LogExcerpt:
     """Read the beginning of a log, up to the line where ``tail`` begins."""
     head = read_head(tail.path)
     lines_before = None
     if tail.first_number is not None:
         lines_before = tail.first_number - 1
-    return replace(head, excerpt=replace(head.excerpt, texts=head.excerpt.texts[:lines_before]))
+    return replace(head, texts=head.texts[:lines_before])
 
 
 class JobMatcher:
@@ -250,12 +236,12 @@ def job_patterns(settings: JobSettings | None) -> tuple[Pattern, ...]:
         Pattern(
             id=f"{OF_JOB}{number}",
             title=f"{JOB_PATTERN}{error.regex[:_MAX_TITLE]}",
-            severity=Severity.WARNING if error.is_warning else Severity.ERROR,
             role=Role.ROOT,
             regex=(error.regex,),
             cause="The log matches an error pattern of the job configuration.",
             advice="Read the matching line and those before it.",
             precedence=_JOB_PRECEDENCE,
+            is_warning=error.is_warning,
         )
         for number, error in enumerate(settings.error_patterns, 1)
     )

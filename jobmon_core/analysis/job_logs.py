@@ -292,7 +292,7 @@ def earlier_logs_of(job: WatchedJob, helper: Helper, log: Callable[[str], None])
             path for task in job.tasks.values() for path in (*log_files(job, task), *named_logs(job, task))
         )
         paths = dict.fromkeys(filter(None, logs))
-        found = {path: read_tail(path).excerpt.as_earlier_log() for path in paths}
+        found = {path: read_tail(path).as_earlier_log() for path in paths}
         return {path: earlier for path, earlier in found.items() if earlier}
 
     try:

@@ -116,24 +116,22 @@ def _failure(look: TaskLook, logs: Sequence[SearchedLog]) -> Failure | None:
     from jobmon_core.domain.logs.diagnosis.diagnose import failure_so_far
     from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
     from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
+    from jobmon_core.domain.logs.diagnosis.patterns import MIN_ROOT_PRECEDENCE
     from jobmon_core.observe.logs.read import read_tail
 
     main = log_files(look.job, look.task)
     # as for an ended job: stderr stands last, and is what counts
     ordered = sorted(logs[:_MAX_ANALYSED_LOGS], key=lambda log: log.path in main)
     excerpts = [
-        read_tail(log.path).excerpt.appended_to(log.earlier or look.job.earlier_logs.get(log.path))
-        for log in ordered
+        read_tail(log.path).appended_to(log.earlier or look.job.earlier_logs.get(log.path)) for log in ordered
     ]
     lines = LogLines(excerpts)
-    user_patterns = None
-    if look.user_patterns and look.user_patterns.exists():
-        user_patterns = look.user_patterns
-    matcher = JobMatcher(user_patterns, job_patterns(look.job.settings))
-    living = failure_so_far(LogAnalysis(matcher.matches(lines), lines))
-    if living is None:
+    has_own = look.user_patterns and look.user_patterns.exists()
+    matcher = JobMatcher(look.user_patterns if has_own else None, job_patterns(look.job.settings))
+    analysis = LogAnalysis(matcher.matches(lines), lines)
+    if (failure := failure_so_far(analysis)) is None:
         return None
-    found = with_what_failed(living.diagnosis)
+    root, found = failure[0], with_what_failed(failure[1])
     path, label = found.log_path, found.label or ""
     event = Event(
         0.0,
@@ -145,7 +143,8 @@ def _failure(look: TaskLook, logs: Sequence[SearchedLog]) -> Failure | None:
         evidence=tuple(line.text[:_MAX_EVIDENCE] for line in found.evidence),
         title=found.title,
     )
-    return Failure(event, path, living.ended_process, living.may_be_consequence)
+    may_be_consequence = root.pattern.precedence < MIN_ROOT_PRECEDENCE
+    return Failure(event, path, analysis.ended_process(root), may_be_consequence)
 
 
 def _progress_by_log(look: TaskLook, reader: ReaderState) -> dict[str, float | None]:
@@ -163,5 +162,5 @@ def _skipped(log: SearchedLog, size: int, inode: int) -> SearchedLog:
 
     earlier = None
     if size:
-        earlier = read_tail(log.path).excerpt.as_earlier_log()
+        earlier = read_tail(log.path).as_earlier_log()
     return replace(log, offset=size, size=size, inode=inode, earlier=earlier)

@@ -175,7 +175,7 @@ def own_logs(job: WatchedJob, task: Task, ended: Iterable[Worker]) -> dict[str, 
     for path in list(paths)[:_MAX_LOGS]:
         reader = read_progress((path,), None, patterns, _MAX_BYTES, ended=True)
         if not reader.files[0].problem:
-            lines = read_tail(path, _TAIL_BYTES).excerpt.texts
+            lines = read_tail(path, _TAIL_BYTES).texts
             found[path] = has_done_its_share(reader.progress, lines)
     return found
 
@@ -185,7 +185,7 @@ def errors_of_steps(job: WatchedJob, task: Task) -> dict[int, str]:
     found: dict[int, str] = {}
     for path in dict.fromkeys(log_files(job, task)):
         if path and path != os.devnull:
-            excerpt = read_tail(path, _TAIL_BYTES).excerpt
+            excerpt = read_tail(path, _TAIL_BYTES)
             found |= step_errors(excerpt.appended_to(job.earlier_logs.get(path)).texts)
     return found
 

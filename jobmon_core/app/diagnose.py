@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.ending.outputs import with_known_outputs
-from jobmon_core.analysis.ending.run_changes import changes_line
+from jobmon_core.analysis.ending.run_changes import changes_lines
 from jobmon_core.analysis.explain import NOTHING_TO_READ, explain_files
 from jobmon_core.analysis.explainer import evidence_of, explain_task, with_progress
 from jobmon_core.analysis.job_logs import last_write_s, log_files, own_files, with_script_logs
@@ -162,8 +162,8 @@ class DiagnoseCommand:
         diagnosis = with_workers(diagnosis, end, followed, self.ctx.telemetry(job.id, task.key))
         diagnosis = with_known_outputs(diagnosis, task.diagnosis)
         diagnosis = _recorded(job, task, diagnosis) or diagnosis
-        changes = changes_line(self.ctx.home, self.ctx.store, job, task, diagnosis)
-        return replace(diagnosis, changes=changes)
+        changes = changes_lines(self.ctx.home, self.ctx.store, job, {task.key: diagnosis})
+        return replace(diagnosis, changes=changes.get(task.key, ""))
 
     def _find(self, ref: JobRef) -> tuple[WatchedJob, str]:
         """Return what is known about a job, and a caveat if that may be out of date."""

@@ -112,7 +112,7 @@ def test_on_log(path: str, own: PatternFile) -> PatternTestResult:
     part = read_tail(path, _MAX_BYTES)
     if part.problem:
         raise JobmonError(f"{path} {part.problem}")
-    lines = LogLines([part.excerpt])
+    lines = LogLines([part])
     matches = Matcher(patterns).find_matches(lines, limit=None)
     counted = {match.position for match in LogAnalysis(matches, lines).matches}
     hits = []

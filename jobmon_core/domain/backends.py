@@ -8,6 +8,9 @@ from typing import NamedTuple
 DEFAULT_BACKEND = "slurm"  # of a job for which the user and the configuration name none
 RAY = "ray"
 INTERRUPTED = "InterruptedByUser"  # the reason of a local job that ended with exit code 0 after Ctrl-C
+STOPPED = "Ray: STOPPED"  # likewise of a Ray job with this end
+# how the reasons of Ray jobs that have not ended begin
+RAY_LOST, RAY_SHORT = "Ray lost sight of the driver", "no node has what it asks for"
 _PHRASES = {RAY: "Ray"}
 _LOCAL_BACKENDS = frozenset({"local", "process"})
 _WITHOUT_SCHEDULER = _LOCAL_BACKENDS | {"ssh"}

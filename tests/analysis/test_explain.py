@@ -93,7 +93,7 @@ def test_the_log_of_a_worker_that_the_settings_name_is_read(logs: tuple[Path, Pa
     logs[1].write_text("")
     found = explain(FAILED, str(logs[0]), str(logs[1]), named_logs=[str(worker)])
     assert (found.label, found.log_path) == ("cuda_oom", str(worker))
-    earlier = read_tail(str(worker)).excerpt.as_earlier_log()
+    earlier = read_tail(str(worker)).as_earlier_log()
     assert earlier is not None
     found = explain(
         FAILED, str(logs[0]), str(logs[1]), named_logs=[str(worker)], earlier={str(worker): earlier}
@@ -104,7 +104,7 @@ def test_the_log_of_a_worker_that_the_settings_name_is_read(logs: tuple[Path, Pa
 def test_what_a_log_held_before_the_start_is_no_evidence(logs: tuple[Path, Path]) -> None:
     stdout, stderr = map(str, logs)
     logs[1].write_text("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n", encoding="utf-8")
-    earlier = {stderr: read_tail(stderr).excerpt.as_earlier_log()}
+    earlier = {stderr: read_tail(stderr).as_earlier_log()}
     found = {path: each for path, each in earlier.items() if each}
     note = explain(FAILED, stdout, stderr, earlier=found).note
     assert f"{stderr} holds only lines from before the job's start" in note

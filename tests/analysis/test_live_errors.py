@@ -124,7 +124,7 @@ def test_secrets_are_hidden(job: Job) -> None:
 def test_what_a_log_held_before_the_job_is_no_error(tmp_path: Path) -> None:
     job = Job(tmp_path)
     job.log.write_text(OOM, encoding="utf-8")
-    earlier = read_tail(str(job.log)).excerpt.as_earlier_log()
+    earlier = read_tail(str(job.log)).as_earlier_log()
     assert earlier
     job.job = replace(job.job, earlier_logs={str(job.log): earlier})
     for _ in range(3):

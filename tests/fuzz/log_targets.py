@@ -6,12 +6,12 @@ import gzip
 import re
 
 from jobmon_core.analysis.explain import explain
-from jobmon_core.domain.logs.diagnosis.log_lines import LINE_LIMIT, clean_lines
+from jobmon_core.domain.logs.diagnosis.log_lines import LINE_LIMIT, LogExcerpt, clean_lines
 from jobmon_core.domain.logs.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.logs.rank_logs import read_error_file
-from jobmon_core.observe.logs.read import HEAD_BYTES, TAIL_BYTES, LogPart, read_head, read_tail
+from jobmon_core.observe.logs.read import HEAD_BYTES, TAIL_BYTES, read_head, read_tail
 from tests.fuzz.choices import Choices
 from tests.fuzz.folder import written
 
@@ -29,14 +29,14 @@ def log(data: bytes) -> None:
     if data.startswith(_PACKED) or tail.problem:
         return
     assert tail.complete
-    assert tail.excerpt.texts == clean_lines(data.rstrip(b"\x00"))
+    assert tail.texts == clean_lines(data.rstrip(b"\x00"))
     limit = 1 + data[0] % 64
     end, start = read_tail(path, limit), read_head(path, limit)
     for part in (end, start):
         _readable(part)
-        assert sum(map(len, part.excerpt.texts)) <= limit
-    if end.excerpt.texts and end.excerpt.first_number:
-        assert end.excerpt.first_number + len(end.excerpt.texts) - 1 == len(tail.excerpt.texts)
+        assert sum(map(len, part.texts)) <= limit
+    if end.texts and end.first_number:
+        assert end.first_number + len(end.texts) - 1 == len(tail.texts)
 
 
 def packed_log(data: bytes) -> None:
@@ -46,18 +46,18 @@ def packed_log(data: bytes) -> None:
     whole = read_tail(str(written("job.log.gz", packed + b"\x00" * (cut % 3))))
     plain = read_tail(str(written("job.log", data[2:])))
     if not data[2:].endswith(b"\x00") and not data[2:].startswith(_PACKED):
-        assert (whole.excerpt.texts, whole.problem) == (plain.excerpt.texts, plain.problem)
+        assert (whole.texts, whole.problem) == (plain.texts, plain.problem)
     part = read_tail(str(written("job.log.gz", packed[: cut % (len(packed) + 1)])))
     _readable(part)
     _readable(read_head(str(written("job.log.gz", _PACKED + data))))
     _readable(read_tail(str(written("job.log.gz", packed[:10] + data))))
 
 
-def _readable(part: LogPart) -> None:
-    texts = part.excerpt.texts
+def _readable(part: LogExcerpt) -> None:
+    texts = part.texts
     assert not (part.problem and texts)
     assert part.problem or texts
-    assert part.excerpt.first_number is None or part.excerpt.first_number >= 1
+    assert part.first_number is None or part.first_number >= 1
     assert all(len(text) <= LINE_LIMIT + _GAP for text in texts)
     assert sum(map(len, texts)) <= TAIL_BYTES + HEAD_BYTES
     assert not any(map(_CONTROL.search, texts))

@@ -6,7 +6,7 @@ from jobmon_core.domain.logs.diagnosis.diagnose import diagnose
 from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis, SlurmEvidence
-from jobmon_core.domain.logs.diagnosis.patterns import Match, Pattern, Role, Severity
+from jobmon_core.domain.logs.diagnosis.patterns import Match, Pattern, Role
 from jobmon_core.domain.slurm.states import JobState
 
 FAILED = SlurmEvidence(state=JobState.FAILED, exit_code=1)
@@ -18,14 +18,14 @@ def pattern(
     name: str,
     precedence: int = 50,
     role: Role = Role.ROOT,
-    severity: Severity = Severity.ERROR,
     *,
+    is_warning: bool = False,
     is_final: bool = False,
 ) -> Pattern:
     return Pattern(
         id=name,
         title=f"title of {name}",
-        severity=severity,
+        is_warning=is_warning,
         role=role,
         regex=(name,),
         cause=f"Cause of {name}.",
@@ -39,7 +39,7 @@ def pattern(
 
 PATTERNS = {
     "wrapper.launcher": pattern("wrapper.launcher", 0, Role.SYMPTOM),
-    "noticed": pattern("noticed", 0, Role.CONTEXT, Severity.WARNING),
+    "noticed": pattern("noticed", 0, Role.CONTEXT, is_warning=True),
     "cuda_oom": pattern("cuda_oom", 78),
     "python": pattern("python", 44),
     "segfault": pattern("segfault", 45),
@@ -50,7 +50,7 @@ PATTERNS = {
     "network_error": pattern("network_error", 21),
     "slurm_timeout": pattern("slurm_timeout", 12),
     "noise": pattern("noise", 15),
-    "finished": pattern("finished", 0, Role.SUCCESS, Severity.WARNING),
+    "finished": pattern("finished", 0, Role.SUCCESS, is_warning=True),
     "slurm_cancelled": pattern("slurm_cancelled", 10, is_final=True),
     "host_oom_kill": pattern("host_oom_kill", 95, is_final=True),
     "killed": pattern("killed", is_final=True),

@@ -40,7 +40,7 @@ from jobmon.views.top.telemetry_lines import task_lines, telemetry_sections
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.domain import finding
 from jobmon_core.domain.humanize import duration, joined, rate
-from jobmon_core.domain.logs.diagnosis.patterns import Severity
+from jobmon_core.domain.logs.diagnosis.patterns import SEVERITIES
 from jobmon_core.domain.logs.progress.events.event import WARNINGS
 from jobmon_core.domain.logs.progress.figures import batch, done, epoch, loss, metrics, units
 from jobmon_core.domain.logs.progress.model import Confidence
@@ -359,12 +359,15 @@ def _error_lines(errors: Sequence[ErrorLine]) -> Iterator[Line]:
     """Yield the error lines, the latest first; with the name of the log if there are several."""
     has_names = len({each.path for each in errors}) > 1
     for each in reversed(errors):
-        style = Style.ATTENTION
-        if each.severity is Severity.ERROR:
-            style = Style.BAD
+        style = Style.ATTENTION if each.is_warning else Style.BAD
         clock_text = Span(f"  [{each.clock}] ", Style.DIM) if each.clock else Span("  ")
         name = Span(f"{each.path.rpartition('/')[2]}: " if has_names else "", Style.DIM)
-        yield clock_text, Span(f"{each.severity.upper():<8}", style), name, Span(each.text.expandtabs())
+        yield (
+            clock_text,
+            Span(f"{SEVERITIES[each.is_warning].upper():<8}", style),
+            name,
+            Span(each.text.expandtabs()),
+        )
 
 
 def _events(events: Sequence[Event], now_s: float) -> Iterator[Line]:

@@ -119,7 +119,7 @@ def _logs(job: WatchedJob, task: Task) -> list[Part]:
 
 def _log(job: WatchedJob, path: str) -> Part:
     part = read_tail(path, _TAIL_BYTES)
-    lines = part.excerpt.appended_to(job.earlier_logs.get(path)).texts
+    lines = part.appended_to(job.earlier_logs.get(path)).texts
     return log_part(path, redacted_lines(lines), part.problem)
 
 
@@ -131,10 +131,10 @@ def whole_traceback(proof: Line) -> tuple[Line, ...]:
     if proof.number is None:
         return ()
     for part in (read_tail(proof.file, _MAX_BYTES), read_head(proof.file, _MAX_BYTES)):
-        first = part.excerpt.first_number
+        first = part.first_number
         position = -1 if first is None else proof.number - first
-        if 0 <= position < len(part.excerpt.texts):  # else the line is not there any more
-            lines = LogLines([part.excerpt])
+        if 0 <= position < len(part.texts):  # else the line is not there any more
+            lines = LogLines([part])
             start = _start(lines, position)
             shown = range(max(start - _LINES_BEFORE, position + 1 - _MAX_LINES, 0), position + 1)
             return tuple(lines[each] for each in shown) if start < position else ()

@@ -58,12 +58,8 @@ _TAIL_BYTES, _HEAD_BYTES = 32 * 1024, 4 * 1024
 _GLOB = re.compile(r"[*?\[]")
 
 
-class _Verdict(NamedTuple):
-    """What the outputs of a task show, or why that is not known."""
-
-    judged: Judgement = Judgement()
-    quotes: tuple[Quote, ...] = ()
-    problem: str = ""
+# what the outputs of a task show, what its results say, and why that is not known
+_Verdict = tuple[Judgement, tuple[Quote, ...], str]
 
 
 def with_outputs(
@@ -133,17 +129,17 @@ def _are_shared(job: WatchedJob) -> bool:
 
 def _verdict(job: WatchedJob, task: Task, progress: JobProgress, elapsed_s: Callable[[], float]) -> _Verdict:
     if elapsed_s() > _VERIFY_FOR_S:
-        return _Verdict(problem="the outputs were not verified, because that took too long for other tasks")
+        return Judgement(), (), "the outputs were not verified, because that took too long for other tasks"
     try:
-        return _judgement(job, task, progress, elapsed_s)
+        return *_judgement(job, task, progress, elapsed_s), ""
     except Exception as error:  # noqa: BLE001 - an internal error must not cost the verdicts on other tasks
         problem = redacted(f"{type(error).__name__}: {error}")
-        return _Verdict(problem=f"the outputs could not be verified: {problem}")
+        return Judgement(), (), f"the outputs could not be verified: {problem}"
 
 
 def _judgement(
     job: WatchedJob, task: Task, progress: JobProgress, elapsed_s: Callable[[], float]
-) -> _Verdict:
+) -> tuple[Judgement, tuple[Quote, ...]]:
     settings, own = job.own_settings, own_outputs(job, task)
     results = read_results(job, task, own)
     folder, patterns = named_path(job, task, settings.output_dir) or job.workdir, settings.output_names
@@ -151,7 +147,7 @@ def _judgement(
     if not is_named:
         outputs = progress.artifacts_of(task.key).outputs
         if outputs is None or not outputs.is_found:
-            return _Verdict()
+            return Judgement(), ()
         folder, patterns, own = outputs.folder, ("*",), replace(own, origin=Origin.FOUND)
     listing = _listing(job, task, folder, patterns)
     files = tuple(file for file in listing.files if _counts(file, own, is_named=is_named))
@@ -171,7 +167,7 @@ def _judgement(
         settings.num_workers,
         is_named,
     )
-    return _Verdict(judge_outputs(found), results.quotes)
+    return judge_outputs(found), results.quotes
 
 
 def _counts(file: ListedFile, own: OwnFiles, *, is_named: bool) -> bool:
@@ -193,7 +189,6 @@ def _listing(job: WatchedJob, task: Task, folder: str, patterns: Sequence[str]) 
 
 
 def _newest_checkpoint(job: WatchedJob, task: Task, progress: JobProgress) -> Checkpoint | None:
-    """Return the newest checkpoint of a task."""
     ended_s = (task.end.ended_s if task.end else None) or start_of_run_s(job, task)
     found = checkpoints_of_task(CheckpointSearch(job, task, progress, float(ended_s)))
     return next(iter(found.checkpoints), None)
@@ -286,9 +281,9 @@ def _quote(path: str) -> Quote:
     """Return what a file says; of a large one, its first line and its last ones."""
     name = os.path.basename(path)  # noqa: PTH119 - of a text
     tail = read_tail(path, _TAIL_BYTES)
-    lines = tail.excerpt.texts
+    lines = tail.texts
     if tail.problem:
         return Quote(name, f"({'a binary file' if 'binary' in tail.problem else tail.problem})")
     if not tail.complete:
-        lines = (*read_head(path, _HEAD_BYTES).excerpt.texts[:1], *lines)
+        lines = (*read_head(path, _HEAD_BYTES).texts[:1], *lines)
     return Quote(name, quote_text(name, redacted_lines(lines), is_whole=tail.complete))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
-from functools import cached_property
 from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING
@@ -96,59 +95,34 @@ def changes_lines(
     found: Mapping[str, Diagnosis],
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, str]:
-    """Return the `changes_line` of each task of a job, by its key; ``found`` are the diagnoses of the tasks.
+    """Return what changed while each task ran, and since its script last succeeded, as far as it is known.
 
+    ``found`` are the diagnoses of the tasks, by their keys: one that has failed or is doubtful has a line.
     The earlier jobs are read once. After four seconds of ``clock``, the tasks that are left have no line.
     """
-    until_s = clock() + _SEARCH_FOR_S
-    good = _LastGood(home, store, compared_run(home, job), lambda: clock() <= until_s)
+    until_s, run, good, commits = clock() + _SEARCH_FOR_S, compared_run(home, job), None, None
     lines = dict[str, str]()
     for key, diagnosis in found.items():
-        if not good.may_go_on():
+        task = replace(job.tasks[key], diagnosis=diagnosis)
+        is_bad_end = task.end is not None and task.end.outcome in (Outcome.FAILURE, Outcome.UNKNOWN)
+        if clock() > until_s:
             break
-        lines[key] = _line(good, replace(job.tasks[key], diagnosis=diagnosis))
+        if not (is_bad_end or task.is_doubtful_success):  # then the user does not ask what changed
+            continue
+        if not lines:
+            good = find_last_good(home, store, run, lambda: clock() <= until_s)
+            commits = commits_after(good, run) if good else None
+        lines[key] = _line(run._replace(task=task), good, commits)
     return lines
 
 
-def changes_line(home: Home, store: JobStore, job: WatchedJob, task: Task, found: Diagnosis) -> str:
-    """Return what changed while a task ran, and since its script last succeeded; empty if nothing is known.
-
-    ``found`` is the diagnosis of the task: a plain success and a cancelled job need no such line.
-    """
-    good = _LastGood(home, store, compared_run(home, job))
-    return _line(good, replace(task, diagnosis=found))
-
-
-class _LastGood:
-    """The earlier success that all tasks of a job are compared with; it is searched for once, when needed."""
-
-    def __init__(
-        self, home: Home, store: JobStore, run: ComparedRun, may_go_on: Callable[[], bool] = lambda: True
-    ) -> None:
-        self._home, self._store, self.current, self.may_go_on = home, store, run, may_go_on
-
-    @cached_property
-    def earlier(self) -> ComparedRun | None:
-        return find_last_good(self._home, self._store, self.current, self.may_go_on)
-
-    @cached_property
-    def commits(self) -> int | None:
-        """How many commits lie between the two runs."""
-        return commits_after(self.earlier, self.current) if self.earlier else None
-
-
-def _line(good: _LastGood, task: Task) -> str:
-    is_bad_end = task.end is not None and task.end.outcome in (Outcome.FAILURE, Outcome.UNKNOWN)
-    if not (is_bad_end or task.is_doubtful_success):  # then the user does not ask what changed
-        return ""
-    run = good.current._replace(task=task)
+def _line(run: ComparedRun, good: ComparedRun | None, commits: int | None) -> str:
     parts = []
     if changed := changed_while_running(run):
         names = ", ".join(path.rpartition("/")[2] for path in changed[:_SHOWN_FILES])
         parts.append(f"while the job ran: {names}")
-    if run.record and good.earlier and good.earlier.record:
-        differences = compare(good.earlier, run, good.commits)
-        parts.append(summary_line(str(good.earlier.job.ref), differences))
+    if run.record and good and good.record:
+        parts.append(summary_line(str(good.job.ref), compare(good, run, commits)))
     return "; ".join(parts)
 
 

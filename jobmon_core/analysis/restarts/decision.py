@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.analysis.explainer import evidence_of
 from jobmon_core.analysis.job_logs import checkpoint_folder, log_files, script_of
 from jobmon_core.analysis.restarts.pick import STEPS, pick, work_of
-from jobmon_core.domain.backends import INTERRUPTED, is_local, is_ray, scheduler_phrase, uses_slurm
+from jobmon_core.domain.backends import INTERRUPTED, STOPPED, is_local, is_ray, scheduler_phrase, uses_slurm
 from jobmon_core.domain.before.batch_script.request import read_request
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.job.restart.decide import decide_restart
@@ -21,7 +21,6 @@ from jobmon_core.domain.job.restart.owners import other_owner, saved_on_signal
 from jobmon_core.domain.job.restart.rules import EndFacts, Requested
 from jobmon_core.domain.job.tracking.model import Source
 from jobmon_core.domain.logs.diagnosis.exit_causes import stated_cause
-from jobmon_core.domain.logs.diagnosis.ray_reasons import STOPPED
 from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED
 from jobmon_core.domain.slurm.sbatch_options import script_directives
 from jobmon_core.domain.slurm.states import JobState, Outcome
@@ -129,7 +128,7 @@ def end_facts(job: WatchedJob, task: Task, end: End, progress: JobProgress, subm
     lines = [
         line
         for path in filter(None, log_files(job, task))
-        for line in read_tail(path).excerpt.appended_to(job.earlier_logs.get(path)).texts[-LAST_LINES:]
+        for line in read_tail(path).appended_to(job.earlier_logs.get(path)).texts[-LAST_LINES:]
     ]
     words = submitted._replace(arguments=(job.command, *submitted.arguments))
     proof, how_to_prove = proof_of_death(job, task, end)

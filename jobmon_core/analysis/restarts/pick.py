@@ -13,7 +13,10 @@ import glob
 import os
 import re
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.checkpoints import CheckpointSearch, folder_of, looks_for_checkpoints
 from jobmon_core.analysis.job_logs import own_files_of_runs
@@ -44,13 +47,6 @@ _SAME_SAVE_S = 60.0
 _ASIDE = re.compile(r"\.incomplete-\d+$")
 
 
-class OwnCheckpoint(NamedTuple):
-    """A checkpoint that an attempt of a lineage saved."""
-
-    path: str  # absolute
-    found: Checkpoint
-
-
 def pick(
     job: WatchedJob,
     task: Task,
@@ -68,46 +64,32 @@ def pick(
     one, no later one of an earlier attempt counts: that one was incomplete, or the user chose to go back.
     """
     search = CheckpointSearch(job, task, progress, now_s, script, machine=machine)
-    every = [each for each in own_checkpoints(search, lineage) if each.found.is_complete]
+    every = [each for each in own_checkpoints(search, lineage) if each.is_complete]
     complete = [each for each in (as_picked(own, machine) for own in every) if each]
-    total = _steps_to_do(task, progress)
+    work = work_of(task, progress)
+    total = work.total if work and work.unit in STEPS else None
     if found := _newest([each for each in complete if not is_beyond(each, total)]) or _newest(complete):
         return found
     resumed = _resumed_from(job, lineage)
-    if resumed and is_still(resumed, machine):
-        return resumed
-    return None
-
-
-def _steps_to_do(task: Task, progress: JobProgress) -> float | None:
-    work = work_of(task, progress)
-    if work and work.unit in STEPS:
-        return work.total
-    return None
+    return resumed if resumed and is_still(resumed, machine) else None
 
 
 def work_of(task: Task, progress: JobProgress) -> Progress | None:
     """Return how far the task came."""
     followed = progress.tasks.get(task.key)
-    if followed:
-        return followed.progress
-    return None
+    return followed.progress if followed else None
 
 
 def _newest(complete: Sequence[PickedCheckpoint]) -> PickedCheckpoint | None:
     """Return the newest of these; of numbered ones, that of the highest step or epoch, as the newest has."""
-    latest = max(complete, key=_saved_s, default=None)
+    latest = max(complete, key=attrgetter("saved_s"), default=None)
     numbered = [each for each in complete if each.step is not None]
-    newest = max(numbered, key=_saved_s, default=None)
+    newest = max(numbered, key=attrgetter("saved_s"), default=None)
     if latest is None or newest is None or latest.saved_s > newest.saved_s + _SAME_SAVE_S:
         return latest
     is_epoch = counts_epochs(newest.path)
     comparable = [each for each in numbered if counts_epochs(each.path) == is_epoch]
     return max(comparable, key=lambda each: (each.step or 0, each.saved_s))
-
-
-def _saved_s(checkpoint: PickedCheckpoint) -> float:
-    return checkpoint.saved_s
 
 
 def is_still(picked: PickedCheckpoint, machine: MachineFolders | None = None) -> bool:
@@ -117,28 +99,28 @@ def is_still(picked: PickedCheckpoint, machine: MachineFolders | None = None) ->
         SchedulerUnavailable: it is on another ``machine``, which does not answer.
     """
     each, _ = checkpoint_at(picked.path, picked.saved_s, machine)
-    if each is None or not each.found.is_complete:
+    if each is None or not each.is_complete:
         return False
     if machine:  # whose clock is read in whole seconds, and after a round trip
-        return abs(each.found.saved_s - picked.saved_s) < _CLOCKS_S
+        return abs(each.saved_s - picked.saved_s) < _CLOCKS_S
     now = as_picked(each)
     return now is not None and now.identity == picked.identity
 
 
 def checkpoint_at(
     path: str, now_s: float, machine: MachineFolders | None = None
-) -> tuple[OwnCheckpoint | None, str]:
+) -> tuple[Checkpoint | None, str]:
     """Return the checkpoint with this absolute path, complete or not; None if none has it, and why."""
     folder, name = os.path.split(path)
     place, listed, read = folder_of(machine, folder)
     looked = find_checkpoints(
         place, now_s, levels_below=1, pattern=glob.escape(name), listed=listed, evidence=read
     )
-    return next((each for each in _in_folder(looked) if each.path == path), None), looked.problem
+    return next((each for each in in_folder(looked) if each.path == path), None), looked.problem
 
 
-def own_checkpoints(search: CheckpointSearch, lineage: Lineage = _NO_LINEAGE) -> Iterator[OwnCheckpoint]:
-    """Yield the checkpoints that the attempts of a lineage saved, complete or not; see `pick`.
+def own_checkpoints(search: CheckpointSearch, lineage: Lineage = _NO_LINEAGE) -> Iterator[Checkpoint]:
+    """Yield the checkpoints that the attempts of a lineage saved, complete or not, with absolute paths.
 
     What was saved while no attempt ran is a stranger's.
     """
@@ -149,19 +131,20 @@ def own_checkpoints(search: CheckpointSearch, lineage: Lineage = _NO_LINEAGE) ->
     folders = [os.path.dirname(each.resume.path) for each in lineage.attempts if each.resume]  # noqa: PTH120 - texts
     known = set[str]()
     for looked in looks_for_checkpoints(search, since_s=since_s, further=folders):
-        for each in _in_folder(looked):
-            saved_s = each.found.saved_s
-            is_earlier = saved_s < own.since_s
-            if is_earlier and not any(start_s <= saved_s <= end_s for start_s, end_s in earlier):
+        for each in in_folder(looked):
+            is_earlier = each.saved_s < own.since_s
+            if is_earlier and not any(start_s <= each.saved_s <= end_s for start_s, end_s in earlier):
                 continue
-            if each.path not in known and not (is_earlier and resumed and _is_later(each.found, resumed)):
+            if each.path not in known and not (is_earlier and resumed and _is_later(each, resumed)):
                 known.add(each.path)
                 yield each
 
 
-def _in_folder(looked: FoundCheckpoints) -> Iterator[OwnCheckpoint]:
+def in_folder(looked: FoundCheckpoints) -> Iterator[Checkpoint]:
+    """Yield the checkpoints with absolute paths."""
+    place = partial(os.path.join, looked.folder)
     for found in looked.checkpoints:
-        yield OwnCheckpoint(os.path.join(looked.folder, found.path), found)  # noqa: PTH118 - texts
+        yield replace(found, path=place(found.path), files=tuple(map(place, found.files)))
 
 
 def _earlier_runs(job: WatchedJob, lineage: Lineage) -> Iterator[tuple[float, float]]:
@@ -178,12 +161,8 @@ def _earlier_runs(job: WatchedJob, lineage: Lineage) -> Iterator[tuple[float, fl
 
 
 def _resumed_from(job: WatchedJob, lineage: Lineage) -> PickedCheckpoint | None:
-    attempt = None
-    if job.attempt:
-        attempt = lineage.attempt(job.attempt.number)
-    if attempt:
-        return attempt.resume
-    return None
+    attempt = lineage.attempt(job.attempt.number) if job.attempt else None
+    return attempt.resume if attempt else None
 
 
 def _is_later(found: Checkpoint, resumed: PickedCheckpoint) -> bool:
@@ -192,24 +171,20 @@ def _is_later(found: Checkpoint, resumed: PickedCheckpoint) -> bool:
     return found.saved_s > resumed.saved_s
 
 
-def as_picked(own: OwnCheckpoint, machine: MachineFolders | None = None) -> PickedCheckpoint | None:
-    """Return a checkpoint as it is now; None if a part of it is gone, or not the user's."""
-    identity = _ELSEWHERE if machine else _identity_of(own)
-    if identity:
-        return PickedCheckpoint(own.path, own.found.step, own.found.saved_s, *identity)
+def as_picked(own: Checkpoint, machine: MachineFolders | None = None) -> PickedCheckpoint | None:
+    """Return a checkpoint of `in_folder` as it is now; None if a part of it is gone, or not the user's."""
+    if identity := _ELSEWHERE if machine else _identity_of(own):
+        return PickedCheckpoint(own.path, own.step, own.saved_s, *identity)
     return None
 
 
-def _identity_of(checkpoint: OwnCheckpoint) -> tuple[int, int] | None:
+def _identity_of(checkpoint: Checkpoint) -> tuple[int, int] | None:
     """Return the device and the inode of a checkpoint; None if a part of it is gone, or not the user's.
 
     One of TensorFlow is several files, whose names begin with its own: the first of them stands for it.
     """
-    path, found = checkpoint
-    parts = [os.path.join(path[: -len(found.path)], name) for name in found.files]  # noqa: PTH118 - texts
     try:
-        if not parts:
-            parts = [path, *_parts_below(path)]
+        parts = checkpoint.files or (checkpoint.path, *_parts_below(checkpoint.path))
         if all(map(_is_own, parts)):
             status = os.stat(parts[0])  # noqa: PTH116 - as in the modules that read logs: paths are strings
             return status.st_dev, status.st_ino
@@ -246,9 +221,11 @@ def set_aside(
         return ()
     (task,) = job.tasks.values()
     search = CheckpointSearch(job, task, progress, now_s, script)
-    for path, found in list(own_checkpoints(search, lineage)):
+    for found in list(own_checkpoints(search, lineage)):
+        path, picked = found.path, decision.checkpoint
         is_incomplete = found.is_complete is False  # one that may be complete is left alone
-        if not is_incomplete or _ASIDE.search(path) or not _is_above(found, decision.checkpoint):
+        is_above = picked is None or (found.step or 0) > (picked.step or 0) or found.saved_s > picked.saved_s
+        if not is_incomplete or _ASIDE.search(path) or not is_above:
             continue
         aside = f"{path}.incomplete-{place.number}"
         if _may_be_renamed(path) and not os.path.lexists(aside):
@@ -258,10 +235,6 @@ def set_aside(
                 raise StorageFailed(f"{path} cannot be renamed: {error.strerror}") from error
             moved.append(aside)
     return tuple(moved)
-
-
-def _is_above(found: Checkpoint, picked: PickedCheckpoint | None) -> bool:
-    return picked is None or (found.step or 0) > (picked.step or 0) or found.saved_s > picked.saved_s
 
 
 def _may_be_renamed(path: str) -> bool:

@@ -194,8 +194,8 @@ def _own_beginning(look: AttemptLook, path: str, shared: Container[str]) -> byte
             return b""
         return read_regular(path, HEAD_BYTES) or b""
     part = read_head(path, _MAX_EARLIER)
-    own = part.excerpt.appended_to(earlier)
-    if own is part.excerpt and not part.complete:
+    own = part.appended_to(earlier)
+    if own is part and not part.complete:
         return b""
     content = read_regular(path, _MAX_EARLIER) or b""
     return content.split(b"\n", (own.first_number or 1) - 1)[-1][:HEAD_BYTES]

@@ -85,11 +85,9 @@ def _lines(job: WatchedJob, task: Task, logs: Sequence[str]) -> Iterator[str]:
         earlier = job.earlier_logs.get(path)
         head = None if task.restarts else read_head(path, max_bytes)
         if head:
-            yield from head.excerpt.appended_to(earlier).texts
+            yield from head.appended_to(earlier).texts
         if head is None or not (head.complete or head.problem):
-            yield from (
-                read_tail(path, max_bytes // 4 if head else max_bytes).excerpt.appended_to(earlier).texts
-            )
+            yield from (read_tail(path, max_bytes // 4 if head else max_bytes).appended_to(earlier).texts)
 
 
 def _checkpoints(ctx: Context, job: WatchedJob, task: Task) -> FoundCheckpoints | None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.observe.logs.read import LogPart
 
 _MAX_BYTES = 64 * 2**20  # of the end of a log, however many lines are asked for
 
@@ -145,27 +145,27 @@ def last_lines(path: str, count: int) -> OutputText:
 def begin_following(path: str, count: int, max_bytes: int = _MAX_BYTES) -> tuple[OutputText, LogFollower]:
     """Return the last ``count`` complete lines, and a reader that continues after them."""
     part = _read_lines(path, count, max_bytes)
-    if part.excerpt.path != path:  # a rotated copy: the file itself is yet to be written
+    if part.path != path:  # a rotated copy: the file itself is yet to be written
         return _text(part), LogFollower(path)
     follower = LogFollower.after(path, part.size)
     text = _text(part)
     return (text._replace(lines=text.lines[:-1]) if follower.offset < part.size else text), follower
 
 
-def _read_lines(path: str, count: int, limit: int) -> LogPart:
+def _read_lines(path: str, count: int, limit: int) -> LogExcerpt:
     max_bytes = TAIL_BYTES
     part = read_tail(path, max_bytes)
-    while len(part.excerpt.texts) < count and not (part.complete or part.problem) and max_bytes < limit:
+    while len(part.texts) < count and not (part.complete or part.problem) and max_bytes < limit:
         max_bytes = min(limit, 8 * max_bytes)
         part = read_tail(path, max_bytes)
-    texts = part.excerpt.texts[-count:] if count else ()
-    return replace(part, excerpt=replace(part.excerpt, texts=texts))
+    texts = part.texts[-count:] if count else ()
+    return replace(part, texts=texts)
 
 
-def _text(part: LogPart) -> OutputText:
+def _text(part: LogExcerpt) -> OutputText:
     problem = part.problem or part.note
     readable = not part.problem or part.problem == "is empty"
-    return OutputText(part.excerpt.path, part.excerpt.texts, problem=problem, is_readable=readable)
+    return OutputText(part.path, part.texts, problem=problem, is_readable=readable)
 
 
 def _has_output(task: Task) -> bool:

@@ -13,7 +13,7 @@ from jobmon_core.domain.errors import Invalid
 from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.logs.diagnosis.headline import without_prefix
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
-from jobmon_core.domain.logs.diagnosis.patterns import Pattern, Role, Severity
+from jobmon_core.domain.logs.diagnosis.patterns import Pattern, Role
 from jobmon_core.observe.logs.follow import LogFollower
 from jobmon_core.observe.logs.read import read_tail
 from jobmon_core.observe.patterns.match import Matcher
@@ -35,7 +35,7 @@ class ErrorLine:
     """One line of a log that a pattern of a failure matches."""
 
     path: str  # of the log
-    severity: Severity
+    is_warning: bool
     text: str  # without what precedes the message
     clock: str = ""  # the time of day that the line carries, e.g. 03:12:45
 
@@ -57,19 +57,18 @@ class LogErrors:
         return tuple(found[-MOST:])
 
     def _read(self, path: Path) -> tuple[ErrorLine, ...]:
-        excerpt = read_tail(str(path), _MAX_BYTES).excerpt
+        excerpt = read_tail(str(path), _MAX_BYTES)
         lines = LogLines([excerpt.appended_to(self._earlier.get(str(path)))])
         found = LogAnalysis(self._matcher.matches(lines), lines).matches
         roots = [match for match in found if match.pattern.role is Role.ROOT]
         return tuple(
-            _error_line(str(path), match.pattern.severity, lines.unprefixed[match.position])
-            for match in roots[-MOST:]
+            _error_line(str(path), match.pattern, lines.unprefixed[match.position]) for match in roots[-MOST:]
         )
 
 
-def _error_line(path: str, severity: Severity, text: str) -> ErrorLine:
+def _error_line(path: str, pattern: Pattern, text: str) -> ErrorLine:
     clock = _CLOCK.search(text[:_MAX_BEFORE_CLOCK])
-    return ErrorLine(path, severity, without_prefix(text.strip()), clock[0] if clock else "")
+    return ErrorLine(path, pattern.is_warning, without_prefix(text.strip()), clock[0] if clock else "")
 
 
 _CONTEXT_LINES = 3  # before and after
@@ -103,10 +102,7 @@ def own_patterns(regexes: Mapping[str, str]) -> tuple[Pattern, ...]:
             faults.append(f"{name}: {error}")
     if faults:
         raise Invalid("error_patterns", faults)
-    return tuple(
-        Pattern(name, name, Severity.ERROR, Role.ROOT, (regex,), "", "", 0, (), ())
-        for name, regex in regexes.items()
-    )
+    return tuple(Pattern(name, name, Role.ROOT, (regex,), "", "", 0) for name, regex in regexes.items())
 
 
 @dataclass(slots=True)
@@ -139,7 +135,7 @@ class AppendedErrors:
 def _error(worker: str, pattern: Pattern, texts: tuple[str, ...], position: int) -> LogError:
     text = texts[position]
     around = texts[max(0, position - _CONTEXT_LINES) : position + _CONTEXT_LINES + 1]
-    is_warning = pattern.severity is Severity.WARNING or bool(_WARNING.search(text))
+    is_warning = pattern.is_warning or bool(_WARNING.search(text))
     time = _TIME.search(text)
     return LogError(
         worker=worker,

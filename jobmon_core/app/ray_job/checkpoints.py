@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.analysis.restarts.pick import OwnCheckpoint, as_picked
+from jobmon_core.analysis.restarts.pick import as_picked, in_folder
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.restart.model import PickedCheckpoint
@@ -66,13 +66,12 @@ def _elsewhere(cluster: RayCluster | None, path: str, problem: str) -> Checkpoin
 
 def _look(found: FoundCheckpoints) -> CheckpointLook:
     finished = _step_named(found.folder)
-    for each in sorted(found.checkpoints, key=lambda each: (each.step or -1, each.saved_s), reverse=True):
+    for each in sorted(in_folder(found), key=lambda each: (each.step or -1, each.saved_s), reverse=True):
         is_named = each.is_complete is None and each.step is not None and each.step <= finished
-        own = OwnCheckpoint(f"{found.folder}/{each.path}", each)
-        if (each.is_complete or is_named) and (picked := as_picked(own)):
+        if (each.is_complete or is_named) and (picked := as_picked(each)):
             return CheckpointLook(picked)
         if each.is_complete is None:  # to start from scratch would replace what may be whole
-            return CheckpointLook(problem=f"nothing shows whether {own.path} is complete: {each.why}")
+            return CheckpointLook(problem=f"nothing shows whether {each.path} is complete: {each.why}")
     newest = next(iter(found.checkpoints), None)
     return CheckpointLook(why_none=f"{newest.path} {newest.why}" if newest else "")
 

@@ -173,8 +173,8 @@ def _named(ctx: Context, job: WatchedJob, path: str) -> tuple[PickedCheckpoint, 
     if each is None:
         why = problem or f"`jobmon checkpoints {shlex.quote(os.path.dirname(path))}` lists those there"  # noqa: PTH120 - texts
         raise JobmonError(f"{path} is no checkpoint that jobmon knows: {why}")
-    if not each.found.is_complete:
-        raise JobmonError(f"{path} is not known to be complete: {each.found.why}")
+    if not each.is_complete:
+        raise JobmonError(f"{path} is not known to be complete: {each.why}")
     picked = as_picked(each, machine)
     if picked is None:
         raise JobmonError(f"{path} or a file in it belongs to another user: loading it may run their code")

@@ -153,6 +153,6 @@ def _log_paths(ctx: Context, run: ComparedRun) -> list[str]:
 
 def _lines(path: str) -> Iterator[str]:
     head = read_head(path, _LOG_BYTES)
-    yield from head.excerpt.texts
+    yield from head.texts
     if not head.complete:
-        yield from read_tail(path, _LOG_BYTES).excerpt.texts
+        yield from read_tail(path, _LOG_BYTES).texts

@@ -127,7 +127,7 @@ def tracker_ids(ctx: Context, lineage: Lineage, recorded: RecordedSubmission) ->
     with suppress(StateUnreadable):  # the user may have removed it
         job = ctx.store.load(lineage.attempts[0].state_id)
         for path in {path for task in job.tasks.values() for path in log_files(job, task) if path}:
-            lines += read_head(path).excerpt.texts
+            lines += read_head(path).texts
     return tracker_variables(lines, recorded.environment)
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jobmon_core.domain.backends import url_of, uses_slurm
+from jobmon_core.domain.backends import RAY_LOST, RAY_SHORT, url_of, uses_slurm
 from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.delivery.outbox import Field, Message
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
-from jobmon_core.domain.logs.diagnosis.ray_reasons import ray_problem
 from jobmon_core.domain.messages.parts import job_title, where_fields, with_own_cancel_command
 from jobmon_core.domain.messages.what_follows import waits_for_nothing_in_chain
 from jobmon_core.domain.slurm.job_ids import ref_of
@@ -37,6 +36,24 @@ class _Problem(NamedTuple):
     problem: str  # the end of a sentence about the job
     advice: str
     summary: str = "The job has not ended. jobmon keeps monitoring it."
+
+
+_OF_RAY = {  # by how the reason begins
+    RAY_LOST: _Problem(
+        "ray-lost",
+        "is out of sight of Ray",
+        "Check on the node whether the driver runs. `jobmon cancel JOBID` stops watching the job.",
+        "Ray calls the job FAILED because it can no longer see the driver, e.g. because its node or its "
+        "raylet is down. The driver may still run, so jobmon does not call this an end. It keeps querying "
+        "Ray.",
+    ),
+    RAY_SHORT: _Problem(
+        "ray-short",
+        "waits for what no node of its Ray cluster has",
+        "Stop it (`CANCEL`), ask for less and submit it again, or add a node that has what it asks for.",
+        "The job has not ended: Ray keeps it waiting, however long that takes. jobmon keeps monitoring it.",
+    ),
+}
 
 
 def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]:
@@ -79,11 +96,9 @@ def _message(job: WatchedJob, task: Task, found: _Problem, now_s: float) -> Mess
 def _problem_of(job: WatchedJob, task: Task) -> _Problem | None:
     reason = task.reason.strip("()")
     if not uses_slurm(job.backend):  # the other backends give whole sentences as reasons
-        if (of_ray := ray_problem(reason)) is None:
-            return None
-        subject, problem, summary, advice = of_ray
-        advice = advice.replace("CANCEL", f"ray job stop --address {url_of(job.cluster)} {job.name}")
-        return _Problem(subject, problem, advice, summary)
+        stop = f"ray job stop --address {url_of(job.cluster)} {job.name}"
+        found = (each for begin, each in _OF_RAY.items() if reason.startswith(begin))
+        return next((each._replace(advice=each.advice.replace("CANCEL", stop)) for each in found), None)
     # Slurm soon cancels a job with --kill-on-invalid-dep
     if reason in STUCK_REASONS and (reason != NEVER_SATISFIED or _has_lasted(job, task)):
         return _Problem(reason, *STUCK_REASONS[reason])

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import zlib
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _PIECE = 2**16  # bytes that are read at once
 _OUTPUT = 2**18  # bytes that are unpacked at once
 _GZIP = zlib.MAX_WBITS + 16  # with the header and the checksum of gzip
 
 
-class _Readable(Protocol):
-    def read_at(self, offset: int, count: int) -> bytes: ...
-
-
-def inflated(file: _Readable) -> Iterator[tuple[bytes, int]]:
+def inflated(read_at: Callable[[int, int], bytes]) -> Iterator[tuple[bytes, int]]:
     """Yield the content in pieces, of which some may be empty, each with the number of bytes read so far.
+
+    ``read_at`` returns so many bytes from an offset on, fewer only at the end.
 
     Raises:
         EOFError: the file ends inside its compressed data.
         zlib.error: it is damaged there; all content before the damage was yielded.
     """
     at, inflater = 0, zlib.decompressobj(_GZIP)
-    while piece := file.read_at(at, _PIECE):
+    while piece := read_at(at, _PIECE):
         at += len(piece)
         while piece:
             if inflater.eof:  # another member may follow, or zeros up to the end of a block

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, clean_lines
 from jobmon_core.observe.logs.open_file import read_regular
-from jobmon_core.observe.logs.read import LogPart, read_tail
+from jobmon_core.observe.logs.read import read_tail
 from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files, is_folder, stat_own_file
 
 if TYPE_CHECKING:
@@ -64,12 +64,9 @@ def rank_logs(
     return tuple(file.path for file in _select(newest_attempts(others.values())))
 
 
-def read_rank_log(path: str) -> LogPart:
+def read_rank_log(path: str) -> LogExcerpt:
     """Read a file from ``rank_logs``: the error that torchrun recorded in it, else its last lines."""
-    error = read_error_file(path) if Path(path).name == ERROR_FILE else None
-    if error:
-        return LogPart(error, complete=True)
-    return read_tail(path)
+    return (Path(path).name == ERROR_FILE and read_error_file(path)) or read_tail(path)
 
 
 def _identity(path: str) -> tuple[int, int] | None:
@@ -191,7 +188,7 @@ def read_error_file(path: str) -> LogExcerpt | None:
         return None
     lines = clean_lines(_error_text(record).encode("utf-8", errors="replace"))
     if any(lines):
-        return LogExcerpt(path, lines, first_number=None)
+        return LogExcerpt(path, lines, first_number=None, complete=True)
     return None
 
 

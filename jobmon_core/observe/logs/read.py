@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, clean_lines, is_binary
 from jobmon_core.domain.redaction import PRIVATE_KEY, without_private_keys
 from jobmon_core.observe.logs.gzip_stream import inflated
-from jobmon_core.observe.logs.open_file import RegularFile, Unreadable, find_rotated, regular_file
+from jobmon_core.observe.logs.open_file import Unreadable, find_rotated, regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -117,7 +117,7 @@ def _decompressed(file: RegularFile, faults: list[str]) -> Iterator[bytes]:
     """Yield the content of a compressed file; if not all of it, add to ``faults`` why."""
     size = 0
     try:
-        for count, (piece, read) in enumerate(inflated(file)):
+        for count, (piece, read) in enumerate(inflated(file.read_at)):
             yield piece
             size += len(piece)
             if count > _MAX_PIECES or size > _MAX_DECOMPRESSED or read > _MAX_COMPRESSED:
@@ -157,18 +157,7 @@ TAIL_BYTES = 256 * 1024
 HEAD_BYTES = 128 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class LogPart:
-    """Lines from one end of a log, cleaned for reading."""
-
-    excerpt: LogExcerpt
-    size: int = 0  # bytes of the file on disk
-    problem: str = ""  # why there are no lines; completes a sentence that starts with the path
-    complete: bool = False  # the excerpt has all lines of the log
-    note: str = ""  # why a part of the log could not be read; completes a sentence that starts with the path
-
-
-def read_tail(path: str, max_bytes: int = TAIL_BYTES) -> LogPart:
+def read_tail(path: str, max_bytes: int = TAIL_BYTES) -> LogExcerpt:
     """Read the lines in the last ``max_bytes`` bytes of ``path``.
 
     If the log is missing, its rotated copy is read. A gzip-compressed log is decompressed, and ``max_bytes``
@@ -177,29 +166,26 @@ def read_tail(path: str, max_bytes: int = TAIL_BYTES) -> LogPart:
     return _read(path, lambda file: read_end(file, max_bytes).without_partial_first_line())
 
 
-def read_head(path: str, max_bytes: int = HEAD_BYTES) -> LogPart:
+def read_head(path: str, max_bytes: int = HEAD_BYTES) -> LogExcerpt:
     """Read the lines in the first ``max_bytes`` bytes of ``path``; otherwise like ``read_tail``."""
     return _read(path, lambda file: read_start(file, max_bytes).without_partial_last_line())
 
 
-def _read(path: str, read_chunk: Callable[[RegularFile], LogChunk]) -> LogPart:
+def _read(path: str, read_chunk: Callable[[RegularFile], LogChunk]) -> LogExcerpt:
     path = find_rotated(path)
     try:
         with regular_file(path) as file:
             chunk = read_chunk(file)
             size = file.size
     except Unreadable as error:
-        return LogPart(LogExcerpt(path), problem=str(error))
+        return LogExcerpt(path, problem=str(error))
     if problem := _problem(chunk):
-        return LogPart(LogExcerpt(path), size, problem)
+        return LogExcerpt(path, problem=problem, size=size)
     first = None if chunk.lines_before is None else chunk.lines_before + 1
     texts = clean_lines(chunk.data)
-    if (
-        PRIVATE_KEY.encode() in chunk.data
-    ):  # now, since the lines that are quoted may lack the key's first one
+    if PRIVATE_KEY.encode() in chunk.data:  # now: lines that are quoted may lack the key's first one
         texts = without_private_keys(texts)
-    excerpt = LogExcerpt(path, texts, first)
-    return LogPart(excerpt, size, complete=chunk.complete, note=chunk.note)
+    return LogExcerpt(path, texts, first, size=size, complete=chunk.complete, note=chunk.note)
 
 
 def _problem(chunk: LogChunk) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from jobmon_core.domain.errors import Invalid
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.logs.diagnosis.log_lines import searched_text
-from jobmon_core.domain.logs.diagnosis.patterns import Pattern, Role, Severity
+from jobmon_core.domain.logs.diagnosis.patterns import SEVERITIES, Pattern, Role
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex, to_bytes
 from jobmon_core.system.files import shipped_file
@@ -99,7 +99,7 @@ _MAX_BYTES = 16 * 2**20  # the shipped file has half a megabyte
 
 _TEXT_KEYS = ("id", "title", "cause", "advice")
 _EXAMPLE_KEYS = ("examples", "counter_examples")
-_CHOICES = {"severity": tuple(Severity), "role": tuple(Role)}
+_CHOICES = {"severity": SEVERITIES, "role": tuple(Role)}
 _REQUIRED_KEYS = frozenset((*_TEXT_KEYS, *_EXAMPLE_KEYS, *_CHOICES, "regex", "precedence"))
 _OPTIONAL_KEY = "is_final"
 _KEYS = _REQUIRED_KEYS | {_OPTIONAL_KEY}
@@ -257,7 +257,6 @@ def _pattern(entry: dict[str, object]) -> Pattern:
     return Pattern(
         id=str(entry["id"]),
         title=str(entry["title"]),
-        severity=Severity(str(entry["severity"])),
         role=Role(str(entry["role"])),
         regex=tuple(regex) if isinstance(regex, list) else (str(regex),),
         cause=str(entry["cause"]),
@@ -266,4 +265,5 @@ def _pattern(entry: dict[str, object]) -> Pattern:
         examples=examples,
         counter_examples=counter_examples,
         is_final=entry.get(_OPTIONAL_KEY) is True,
+        is_warning=entry["severity"] == "warning",
     )

@@ -6,7 +6,6 @@ compiled and tried only on lines that contain one of its literals, or on all lin
 
 from __future__ import annotations
 
-from functools import cached_property
 from itertools import compress, count, islice
 from typing import TYPE_CHECKING
 
@@ -23,22 +22,6 @@ _ANY_LINE = "\n"  # found in every line: for a user's expression, whose literals
 _MAX_LITERAL = 24  # characters
 
 
-class _Alternative:
-    """One expression of a pattern, compiled on first use."""
-
-    def __init__(self, pattern: Pattern, regex: str) -> None:
-        self.pattern = pattern
-        self._regex = regex
-        self.ignores_case = ignores_case(regex)
-        # the start of a long literal is distinctive enough, and the index is built faster
-        self.literals = {literal[:_MAX_LITERAL].encode() for literal in literals_of(regex) or _ANY_LINE}
-
-    @cached_property
-    def matches(self) -> Callable[[bytes], object]:
-        """The function that returns a true value if the expression matches a line in UTF-8."""
-        return compile_matcher(self._regex)
-
-
 class Matcher:
     """Matches patterns against lines. The rank label of a line is ignored."""
 
@@ -46,12 +29,14 @@ class Matcher:
         """Prepare ``patterns``, which must be valid."""
         from ahocorasick_rs import BytesAhoCorasick
 
-        self._alternatives = [_Alternative(pattern, regex) for pattern in patterns for regex in pattern.regex]
+        self._alternatives = [(pattern, regex) for pattern in patterns for regex in pattern.regex]
+        self._compiled: dict[str, Callable[[bytes], object]] = {}
         exact: dict[bytes, list[int]] = {}
         caseless: dict[bytes, list[int]] = {}
-        for index, alternative in enumerate(self._alternatives):
-            by_literal = caseless if alternative.ignores_case else exact
-            for literal in alternative.literals:
+        for index, (_, regex) in enumerate(self._alternatives):
+            by_literal = caseless if ignores_case(regex) else exact
+            # the start of a long literal is distinctive enough, and the index is built faster
+            for literal in {each[:_MAX_LITERAL].encode() for each in literals_of(regex) or _ANY_LINE}:
                 by_literal.setdefault(literal, []).append(index)
         for literal in exact:
             exact[literal] += caseless.get(literal.lower(), ())
@@ -66,13 +51,18 @@ class Matcher:
         matching: dict[str, dict[str, Pattern]] = {}
         for number, line, candidates in self._candidates(to_bytes("\n".join((*texts, "")))):
             tried = (self._alternatives[index] for index in sorted(candidates))
-            patterns = (alternative.pattern for alternative in tried if alternative.matches(line))
+            patterns = (pattern for pattern, regex in tried if self._matches(regex, line))
             # by id, because several alternatives of one pattern may match
             matching[texts[number]] = {pattern.id: pattern for pattern in islice(patterns, limit)}
         positions = compress(count(), map(matching.__contains__, lines.unprefixed))
         return tuple(
             [Match(pattern, n) for n in positions for pattern in matching[lines.unprefixed[n]].values()]
         )
+
+    def _matches(self, regex: str, line: bytes) -> object:
+        if regex not in self._compiled:
+            self._compiled[regex] = compile_matcher(regex)
+        return self._compiled[regex](line)
 
     def _candidates(self, data: bytes) -> list[tuple[int, bytes, set[int]]]:
         """Return, in order, the number and the text of each line to try, and the alternatives to try on it.

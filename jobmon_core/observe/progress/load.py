@@ -28,18 +28,11 @@ if TYPE_CHECKING:
 FILE_NAME = "progress_patterns.json"
 
 
-class Labels(NamedTuple):
-    """Expressions for the labels of bars that count an evaluation or loading."""
-
-    evaluation: str
-    loading: str
-
-
 class FormatFile(NamedTuple):
     """The content of the file of progress formats."""
 
     formats: tuple[Format, ...]
-    labels: Labels
+    labels: dict[Role, str]  # expressions for the labels of bars that do not count the job itself
 
 
 @cache

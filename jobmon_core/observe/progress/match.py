@@ -29,7 +29,7 @@ from jobmon_core.domain.logs.progress.log.values import (
     total_of_share,
 )
 from jobmon_core.observe.patterns.re2_regex import compile_matcher, compile_regex, to_bytes
-from jobmon_core.observe.progress.load import Labels, shipped_formats, user_formats
+from jobmon_core.observe.progress.load import shipped_formats, user_formats
 from jobmon_core.observe.progress.tables import ROW, is_header, row_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ _NO_LABEL = _Label()
 class FormatMatcher:
     """Matches updates against the formats; compiles only those that can match."""
 
-    def __init__(self, formats: Sequence[Format], labels: Labels) -> None:
+    def __init__(self, formats: Sequence[Format], labels: Mapping[Role, str]) -> None:
         """Prepare ``formats``: the first that matches wins. ``labels`` has the expressions for labels."""
         self._formats = [each for each in formats if each.role is not Role.METRICS]
         self._metrics = [each for each in formats if each.role is Role.METRICS]
@@ -192,7 +192,7 @@ class FormatMatcher:
 
     def _new_label(self, text: str) -> _Label:
         plain = plain_label(text)
-        regexes = zip((Role.EVALUATION, Role.LOADING), self._label_regexes, strict=True)
+        regexes = self._label_regexes.items()
         roles = (role for role, regex in regexes if compile_regex(regex).search(to_bytes(plain)))
         label = _Label(plain, next(roles, Role.MAIN))
         if epoch := _LABEL_EPOCH.search(text):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jobmon_core.domain.backends import RAY_SHORT
 from jobmon_core.domain.humanize import listed
-from jobmon_core.domain.logs.diagnosis.ray_reasons import SHORT
 from jobmon_core.scheduler.ray.cluster_state import SUPERVISOR
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def shortage(demands: Sequence[Demand], totals: Sequence[Resources]) -> str:
     if len(totals) > 1:
         nodes = f"its {len(totals)} nodes have"
     whole = {key: sum(each.get(key, 0) for each in totals) for each in totals for key in each}
-    return f"{SHORT}: {listed(asked, _MAX_SHOWN, '; ')}. The cluster: {nodes} {_shown(whole)}"
+    return f"{RAY_SHORT}: {listed(asked, _MAX_SHOWN, '; ')}. The cluster: {nodes} {_shown(whole)}"
 
 
 def _may_fit(demand: Demand, totals: Sequence[Resources]) -> bool:

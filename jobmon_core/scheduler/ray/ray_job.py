@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from jobmon_core.domain.backends import RAY_LOST, STOPPED
 from jobmon_core.domain.errors import SchedulerUnavailable
-from jobmon_core.domain.logs.diagnosis.ray_reasons import LOST, STOPPED
 from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _read_end(job: RayJob) -> EntryReading:
         reason = f"{phrase} ({kind})" if phrase else kind
         return EntryReading(JobState.FAILED, reason, is_late=kind == _START_TIMEOUT)
     return EntryReading(
-        JobState.UNKNOWN, f"{LOST} ({kind or ' '.join(job.message.split())[:_MAX_MESSAGE]})", is_lost=True
+        JobState.UNKNOWN, f"{RAY_LOST} ({kind or ' '.join(job.message.split())[:_MAX_MESSAGE]})", is_lost=True
     )
 
 

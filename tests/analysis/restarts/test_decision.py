@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.restarts.decision import Submitted, decision_about, end_facts, with_partition
+from jobmon_core.domain.backends import STOPPED
 from jobmon_core.domain.before.pending.model import Partition
 from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings, RestartMode, RestartSettings
@@ -25,7 +26,6 @@ from jobmon_core.domain.job.restart.rules import EndFacts, Requested
 from jobmon_core.domain.job.tracking.model import End, EndInquiry, Source, Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis
-from jobmon_core.domain.logs.diagnosis.ray_reasons import STOPPED
 from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED
 from jobmon_core.domain.logs.progress.model import Progress
 from jobmon_core.domain.slurm.job_ids import JobRef

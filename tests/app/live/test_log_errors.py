@@ -10,7 +10,6 @@ import pytest
 
 from jobmon_core.app.live.log_errors import MOST, ErrorLine, LogErrors
 from jobmon_core.domain.job.job_settings import ErrorPattern, JobSettings
-from jobmon_core.domain.logs.diagnosis.patterns import Severity
 from jobmon_core.observe.logs.read import read_tail
 from tests.support.job_records import JOB
 
@@ -30,7 +29,7 @@ def texts(log: Path, *others: Path) -> list[str]:
 def test_an_error_has_the_time_that_its_line_carries(log: Path) -> None:
     log.write_text(f"step 1\n[rank3]: 2026-11-23 03:12:45,123 - ERROR - {OOM}\n{OOM}\n", encoding="utf-8")
     first, second = LogErrors(JOB, None).latest([str(log)])
-    assert first == ErrorLine(str(log), Severity.ERROR, OOM, "03:12:45")
+    assert first == ErrorLine(str(log), False, OOM, "03:12:45")
     assert second.clock == ""
 
 
@@ -71,7 +70,7 @@ def test_the_lines_of_several_workers_are_in_the_order_of_their_times(log: Path,
 
 def test_what_the_log_held_before_the_job_is_not_its_error(log: Path) -> None:
     log.write_text(f"{OOM}\n", encoding="utf-8")
-    earlier = read_tail(str(log)).excerpt.as_earlier_log()
+    earlier = read_tail(str(log)).as_earlier_log()
     assert earlier
     with log.open("a", encoding="utf-8") as file:
         file.write("ValueError: new\n")
@@ -83,7 +82,7 @@ def test_the_patterns_of_the_job_count_too(log: Path) -> None:
     settings = JobSettings(error_patterns=(ErrorPattern("skipped [0-9]+ records", is_warning=True),))
     log.write_text("skipped 12 records\n", encoding="utf-8")
     (found,) = LogErrors(replace(JOB, settings=settings), None).latest([str(log)])
-    assert (found.severity, found.text) == (Severity.WARNING, "skipped 12 records")
+    assert (found.is_warning, found.text) == (True, "skipped 12 records")
 
 
 def test_a_log_is_read_again_only_after_it_has_changed(log: Path) -> None:

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
-from jobmon_core.observe.logs.read import LogPart, read_head, read_tail
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
+from jobmon_core.observe.logs.read import read_head, read_tail
 
 LOG = b"".join(b"step %d: loss 0.%d\n" % (n, n * 7919 % 10007) for n in range(1, 5001))
 MEBI = 2**20
 
 
-def numbered(part: LogPart) -> list[tuple[int | None, str]]:
-    lines = LogLines([part.excerpt])
+def numbered(part: LogExcerpt) -> list[tuple[int | None, str]]:
+    lines = LogLines([part])
     return [(lines[n].number, lines[n].text) for n in range(len(lines))]
 
 
@@ -48,14 +48,14 @@ def test_both_ends_of_a_compressed_log_are_numbered_like_the_plain_log(tmp_path:
 def test_several_gzip_members_with_zeros_at_the_end_are_one_log(tmp_path: Path) -> None:
     padded = gzip.compress(b"one\n") + gzip.compress(b"") + gzip.compress(b"two\n") + bytes(200_000)
     part = read_tail(compressed(tmp_path, padded))
-    assert (part.excerpt.texts, part.note) == (("one", "two"), "")
+    assert (part.texts, part.note) == (("one", "two"), "")
 
 
 def test_a_truncated_log_is_read_up_to_the_cut(tmp_path: Path) -> None:
     whole = gzip.compress(LOG)
     part = read_tail(compressed(tmp_path, whole[: len(whole) // 2]), 10**6)
-    assert len(part.excerpt.texts) > 1000
-    assert LOG.decode().startswith("\n".join(part.excerpt.texts))
+    assert len(part.texts) > 1000
+    assert LOG.decode().startswith("\n".join(part.texts))
     assert "cut off" in part.note
     assert not part.complete
 
@@ -64,14 +64,14 @@ def test_a_damaged_log_is_read_up_to_the_damage(tmp_path: Path) -> None:
     bare = zlib.compressobj(wbits=16 + zlib.MAX_WBITS)
     before = bare.compress(LOG) + bare.flush(zlib.Z_FULL_FLUSH)
     part = read_tail(compressed(tmp_path, before + b"\xff" * 100), 10**6)
-    assert "\n".join(part.excerpt.texts) + "\n" == LOG.decode()
+    assert "\n".join(part.texts) + "\n" == LOG.decode()
     assert "damaged" in part.note
 
 
 def test_a_log_without_readable_content_is_a_problem(tmp_path: Path) -> None:
     part = read_tail(compressed(tmp_path, b"\x1f\x8b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
     assert "is compressed and" in part.problem
-    assert part.excerpt.texts == ()
+    assert part.texts == ()
 
 
 def test_a_compressed_binary_file_is_not_a_log(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_decompression_bomb_costs_seconds_and_little_memory(tmp_path: Path) ->
 
 def test_the_head_of_a_bomb_is_read_without_decompressing_the_rest(tmp_path: Path) -> None:
     part = read_head(compressed(tmp_path, gzip.compress(b"first\n" + bytes(50 * MEBI))))
-    assert part.excerpt.texts[0] == "first"
+    assert part.texts[0] == "first"
     assert not part.complete
 
 
@@ -112,5 +112,5 @@ def test_no_bytes_after_the_header_raise(data: bytes, cut: int, tail: bytes, max
         file.flush()
         parts = [read_tail(file.name, max_bytes), read_head(file.name, max_bytes)]
     for part in parts:
-        assert sum(len(text) for text in part.excerpt.texts) <= max_bytes
-        assert bool(part.problem) == (not part.excerpt.texts)
+        assert sum(len(text) for text in part.texts) <= max_bytes
+        assert bool(part.problem) == (not part.texts)

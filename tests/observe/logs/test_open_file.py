@@ -82,17 +82,17 @@ def test_a_link_that_another_user_made_is_not_followed(tmp_path: Path) -> None:
     link.symlink_to(secret)
     folder.symlink_to(secret.parent)
     for mine in (link, folder / "diary"):
-        assert read_tail(str(mine)).excerpt.texts == ("dear diary",)
+        assert read_tail(str(mine)).texts == ("dear diary",)
     for each in (link, folder):
         os.chown(each, 4711, -1, follow_symlinks=False)
     for path, place in ((link, link), (folder / "diary", folder)):
         part = read_tail(str(path))
-        assert part.excerpt.texts == ()
+        assert part.texts == ()
         assert part.problem == f"is not read: {place} is a symbolic link that another user made"
     (tmp_path / "own").symlink_to(link)  # a link of one's own to one of someone else
-    assert read_tail(str(tmp_path / "own")).excerpt.texts == ()
+    assert read_tail(str(tmp_path / "own")).texts == ()
     os.chown(group, 4711, -1)  # who owns the folder made the link
-    assert read_tail(str(link)).excerpt.texts == ("dear diary",)
+    assert read_tail(str(link)).texts == ("dear diary",)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
@@ -101,7 +101,7 @@ def test_a_link_on_the_way_that_an_administrator_made_is_followed(tmp_path: Path
     (tmp_path / "lustre" / "a.log").write_text("text\n")
     (tmp_path / "scratch").symlink_to("lustre")
     os.chown(tmp_path / "scratch", 4711, -1, follow_symlinks=False)
-    assert read_tail(str(tmp_path / "scratch" / "a.log")).excerpt.texts == ("text",)
+    assert read_tail(str(tmp_path / "scratch" / "a.log")).texts == ("text",)
 
 
 def test_relative_paths_and_links_to_them_are_followed(
@@ -112,14 +112,14 @@ def test_relative_paths_and_links_to_them_are_followed(
     (tmp_path / "a" / "b" / "x.log").write_text("text\n")
     (tmp_path / "a" / "l").symlink_to("../a/./b/")
     for path in ("a/l/x.log", "./a/../a/l/../b/x.log", f"{tmp_path}//a/l/x.log"):
-        assert read_tail(path).excerpt.texts == ("text",), path
+        assert read_tail(path).texts == ("text",), path
 
 
 def test_a_removed_file_is_read_by_its_descriptor() -> None:
     with tempfile.TemporaryFile() as file:
         file.write(b"text\n")
         file.flush()
-        assert read_tail(f"/dev/fd/{file.fileno()}").excerpt.texts == ("text",)
+        assert read_tail(f"/dev/fd/{file.fileno()}").texts == ("text",)
 
 
 def test_a_short_file_takes_little_memory_however_much_is_asked_for(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_missing_log_is_replaced_by_its_newest_rotated_copy(tmp_path: Path) ->
     aged(tmp_path / "job.log.0", "older\n", 1000)
     aged(tmp_path / "job.log.1", "younger\n", 2000)
     gone = read_tail(str(log))
-    assert (gone.excerpt.path, gone.excerpt.texts) == (f"{log}.1", ("younger",))
+    assert (gone.path, gone.texts) == (f"{log}.1", ("younger",))
 
 
 def test_an_empty_log_is_not_replaced(tmp_path: Path) -> None:
@@ -159,14 +159,14 @@ def test_a_compressed_copy_replaces_a_missing_log(tmp_path: Path, suffix: str) -
     log = tmp_path / "job.log"
     Path(f"{log}{suffix}").write_bytes(gzip.compress(b"the end\n"))
     part = read_tail(str(log))
-    assert (part.excerpt.path, part.excerpt.texts) == (f"{log}{suffix}", ("the end",))
+    assert (part.path, part.texts) == (f"{log}{suffix}", ("the end",))
 
 
 def test_a_log_with_text_is_not_replaced(tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     aged(log, "new\n", 1000)
     aged(tmp_path / "job.log.1", "old\n", 2000)
-    assert read_tail(str(log)).excerpt.texts == ("new",)
+    assert read_tail(str(log)).texts == ("new",)
 
 
 def test_an_empty_copy_a_folder_and_a_pipe_replace_nothing(tmp_path: Path) -> None:

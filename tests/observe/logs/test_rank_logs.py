@@ -221,10 +221,10 @@ def test_of_a_thousand_ranks_the_most_relevant_files_are_selected(tmp_path: Path
 
 def test_a_rank_log_and_a_torchrun_record_are_both_read(tmp_path: Path) -> None:
     record = put(tmp_path / "0" / "error.json", text='{"message": "ValueError: bad"}')
-    assert read_rank_log(str(record)).excerpt.texts == ("ValueError: bad",)
-    assert read_rank_log(str(put(tmp_path / "0" / "stderr.log"))).excerpt.texts == ("text",)
+    assert read_rank_log(str(record)).texts == ("ValueError: bad",)
+    assert read_rank_log(str(put(tmp_path / "0" / "stderr.log"))).texts == ("text",)
     half = put(tmp_path / "1" / "error.json", text='{"message": "Val')
-    assert read_rank_log(str(half)).excerpt.texts == ('{"message": "Val',)
+    assert read_rank_log(str(half)).texts == ('{"message": "Val',)
 
 
 @settings(deadline=None, max_examples=50)  # the machine may be busy

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
-from jobmon_core.observe.logs.read import TAIL_BYTES, LogPart, read_head, read_tail
+from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt, LogLines
+from jobmon_core.observe.logs.read import TAIL_BYTES, read_head, read_tail
 
 
-def numbered(part: LogPart) -> list[tuple[int | None, str]]:
-    lines = LogLines([part.excerpt])
+def numbered(part: LogExcerpt) -> list[tuple[int | None, str]]:
+    lines = LogLines([part])
     return [(lines[n].number, lines[n].text) for n in range(len(lines))]
 
 
@@ -30,7 +30,7 @@ def test_a_short_log_is_read_completely_with_line_numbers(tmp_path: Path) -> Non
     for part in (read_tail(str(log)), read_head(str(log))):
         assert numbered(part) == [(1, "one"), (2, ""), (3, "three"), (4, "four without an end")]
         assert (part.size, part.problem, part.complete, part.note) == (log.stat().st_size, "", True, "")
-        assert part.excerpt.path == str(log)
+        assert part.path == str(log)
 
 
 def test_the_tail_is_limited_in_bytes_and_numbered_correctly(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_lines_are_unnumbered_if_counting_would_take_long(tmp_path: Path) -> Non
         file.seek(0, os.SEEK_END)
         file.write(b"\n" + b"x" * TAIL_BYTES + b"\nsecond\nthird\n")
     assert numbered(read_tail(str(log))) == [(None, "second"), (None, "third")]
-    assert read_tail(str(log)).excerpt.first_number is None
+    assert read_tail(str(log)).first_number is None
 
 
 @pytest.mark.parametrize("size", [100 * 2**20, 2**40])
@@ -83,8 +83,8 @@ def test_a_huge_file_without_line_ends_costs_little_time_and_memory(tmp_path: Pa
     elapsed_s = time.process_time() - start_s
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert [text[-7:] for text in tail.excerpt.texts] == ["the end"]
-    assert (head.excerpt.texts, head.problem) == ((), "contains only zero bytes")
+    assert [text[-7:] for text in tail.texts] == ["the end"]
+    assert (head.texts, head.problem) == ((), "contains only zero bytes")
     assert elapsed_s < 60  # of CPU time, and mostly one
     assert peak < 12 * TAIL_BYTES
 
@@ -102,13 +102,13 @@ def test_a_log_with_only_zeros_is_a_problem(tmp_path: Path) -> None:
 
 def test_terminal_codes_and_invalid_bytes_are_cleaned(tmp_path: Path) -> None:
     log = log_of(tmp_path, b"\x1b[31mred\x1b[0m\n 10%\r 90%\r100%\n\x00\x00caf\xe9\n")
-    assert read_tail(str(log)).excerpt.texts == ("red", "100%", "caf\ufffd")
+    assert read_tail(str(log)).texts == ("red", "100%", "caf\ufffd")
 
 
 def test_only_the_character_at_the_cut_is_lost(tmp_path: Path) -> None:
     log = str(log_of(tmp_path, "é" * 100))
-    assert read_tail(log, 11).excerpt.texts == ("\ufffd" + "é" * 5,)
-    assert read_head(log, 11).excerpt.texts == ("é" * 5 + "\ufffd",)
+    assert read_tail(log, 11).texts == ("\ufffd" + "é" * 5,)
+    assert read_head(log, 11).texts == ("é" * 5 + "\ufffd",)
 
 
 def test_a_huge_progress_bar_is_reduced_to_its_last_state(tmp_path: Path) -> None:
@@ -117,12 +117,12 @@ def test_a_huge_progress_bar_is_reduced_to_its_last_state(tmp_path: Path) -> Non
         file.truncate(100 * 2**20)
         file.seek(0, os.SEEK_END)
         file.write(b"".join(b"\r%3d%%|####" % (n % 100) for n in range(100_000)) + b"\r100%|####")
-    assert read_tail(str(log)).excerpt.texts == ("100%|####",)
+    assert read_tail(str(log)).texts == ("100%|####",)
 
 
 def test_a_binary_file_is_not_a_log(tmp_path: Path) -> None:
     part = read_tail(str(log_of(tmp_path, bytes(range(256)) * 100)))
-    assert (part.excerpt.texts, part.problem) == ((), "is a binary file, not a log")
+    assert (part.texts, part.problem) == ((), "is a binary file, not a log")
 
 
 def test_an_empty_log_is_a_problem(tmp_path: Path) -> None:
@@ -137,9 +137,9 @@ def test_no_bytes_raise_or_exceed_the_limits(data: bytes, max_bytes: int) -> Non
         file.flush()
         parts = [read_tail(file.name, max_bytes), read_head(file.name, max_bytes)]
     for part in parts:
-        assert sum(len(text) for text in part.excerpt.texts) <= max_bytes
+        assert sum(len(text) for text in part.texts) <= max_bytes
         assert part.size == len(data)
-        assert bool(part.problem) == (not part.excerpt.texts)
+        assert bool(part.problem) == (not part.texts)
 
 
 LINES = st.lists(st.text(st.characters(codec="ascii", exclude_categories=["C"]), max_size=8), max_size=40)
@@ -164,7 +164,7 @@ def test_a_private_key_is_hidden_although_only_its_last_lines_are_read(tmp_path:
     key = [f"[rank0]: -----BEGIN {'PRIVATE'} KEY-----", *[f"[rank0]: {line}"] * 20, "[rank0]: QIDAQAB="]
     end = f"[rank0]: -----END {'PRIVATE'} KEY-----"
     log.write_text("\n".join([*key, end, "ValueError: bad decrypt"]), encoding="ascii")
-    texts = read_tail(str(log), 400).excerpt.texts
+    texts = read_tail(str(log), 400).texts
     assert 4 <= len(texts) < 10
     assert texts == ("[rank0]: [hidden]",) * (len(texts) - 2) + (end, "ValueError: bad decrypt")
-    assert not any(line in text for text in read_head(str(log), 400).excerpt.texts)
+    assert not any(line in text for text in read_head(str(log), 400).texts)

@@ -64,7 +64,7 @@ def test_a_fault_is_named(change: dict[str, Any], place: str) -> None:
     assert error.value.place == place
 
 
-@pytest.mark.parametrize("document", [None, [], {}, {**DOCUMENT, "labels": {}}, {**DOCUMENT, "formats": [3]}])
+@pytest.mark.parametrize("document", [None, [], {}, {**DOCUMENT, "labels": 3}, {**DOCUMENT, "formats": [3]}])
 def test_another_document_is_refused(document: object) -> None:
     with pytest.raises(DecodeError):
         from_json(FormatFile, document)

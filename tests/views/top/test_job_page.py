@@ -12,7 +12,6 @@ from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
 from jobmon_core.domain.artifacts.model import Growth, OutputFile
 from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.job.job_settings import JobSettings
-from jobmon_core.domain.logs.diagnosis.patterns import Severity
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.model import (
     Confidence,
@@ -95,8 +94,8 @@ def test_events_stand_with_time_and_level_the_latest_first() -> None:
 def test_error_lines_stand_with_time_log_and_level_the_latest_first() -> None:
     (live,) = tasks(progress_of(500, 1000))
     errors = (
-        ErrorLine("/w/worker_0.log", Severity.WARNING, "retrying"),
-        ErrorLine("/w/worker_1.log", Severity.ERROR, "KeyError:\t'lr'", "03:12:45"),
+        ErrorLine("/w/worker_0.log", True, "retrying"),
+        ErrorLine("/w/worker_1.log", False, "KeyError:\t'lr'", "03:12:45"),
     )
     lines = as_text(JobPage(live, [live], LOG, NOW_S, errors).lines(80, 24))
     first = lines.index("Errors") + 1

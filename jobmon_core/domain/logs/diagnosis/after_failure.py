@@ -33,7 +33,7 @@ class OrdinaryLines:
     """The unindented lines of a log that match no pattern, for each rank label."""
 
     def __init__(self, lines: LogLines, matched: AbstractSet[int], start: int) -> None:
-        """Find them from ``start`` on; ``matched`` are the positions of the lines that match a pattern."""
+        """Find them from ``start`` on, except at the ``matched`` positions."""
         self._labels = lines.labels
         self._by_label = defaultdict[str, list[int]](list)
         reports = lines_of_memory_reports(lines.unprefixed)
@@ -66,10 +66,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def started_again(before: Sequence[str], after: Sequence[str], *, is_beginning: bool) -> bool:
-    """Whether the lines ``after`` a failure show that a program was started again.
-
-    ``before`` are the lines of the same log before the failure; ``is_beginning``: from its first line on.
-    """
+    """Whether the lines ``after`` a failure show a new start; ``is_beginning``: ``before`` begins the log."""
     if is_beginning and _repeats_banner(before, after):
         return True
     job_ids = _job_ids(after)
@@ -96,13 +93,11 @@ def _repeats_banner(before: Sequence[str], after: Sequence[str]) -> bool:
     first = (_normalised(line) for line in before[:_BANNER_LINES] if line[:1].strip())
     banner = {line for line in first if _identifies_start(line)}
     repeated = banner.intersection(map(_normalised, after)) if banner else set[str]()
-    if repeated:
-        return bool(repeated.difference(map(_normalised, before[_BANNER_LINES:])))
-    return False
+    return bool(repeated) and bool(repeated.difference(map(_normalised, before[_BANNER_LINES:])))
 
 
 def _identifies_start(line: str) -> bool:
-    """Whether a program prints this line at its start only, unlike a ruler such as ``----``."""
+    """Whether it is no ruler such as ``----``."""
     is_long = len(line) >= _MIN_BANNER_CHARS and any(map(str.isalpha, line))
     return is_long and not line.startswith(_TRACEBACK)
 
@@ -116,6 +111,5 @@ def _job_ids(lines: Iterable[str]) -> set[str]:
 
 
 def _last_time_s(lines: Sequence[str]) -> float | None:
-    """Return the last time stamp of the last lines (seconds); its time zone does not matter."""
     stamps_s = map(stamp_s, reversed(lines[-_NEAR_LINES:]))
     return next((each_s for each_s in stamps_s if each_s is not None), None)

@@ -24,7 +24,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
 
 from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.logs.diagnosis.exit_causes import (
@@ -43,7 +42,6 @@ from jobmon_core.domain.logs.diagnosis.patterns import (
     SCHEDULER_LABELS,
     Match,
     Role,
-    Severity,
     is_job_pattern,
     label_of,
 )
@@ -82,8 +80,7 @@ def diagnose(
 ) -> Diagnosis:
     """Return why a job ended as it did. The state in ``evidence`` is UNKNOWN if there is only a log.
 
-    ``note`` states what made the analysis incomplete; it is copied to the diagnosis. ``is_of_file``: nothing
-    tells which lines are of the last run, so that the log may hold earlier ones.
+    ``note`` says what made the analysis incomplete. ``is_of_file``: the log may hold earlier runs, too.
     """
     return _Diagnoser(evidence, analysis, note, is_of_file=is_of_file).diagnosis()
 
@@ -94,19 +91,10 @@ def names_root_cause(analysis: LogAnalysis) -> bool:
     return root is not None and root.pattern.precedence >= MIN_ROOT_PRECEDENCE
 
 
-class FailureSoFar(NamedTuple):
-    """A failure in the log of a job that still runs."""
+def failure_so_far(analysis: LogAnalysis) -> tuple[Match, Diagnosis] | None:
+    """Return the failure from which a program that still runs has not recovered.
 
-    diagnosis: Diagnosis
-    ended_process: bool  # else the program may have handled it
-    may_be_consequence: bool  # of another failure
-
-
-def failure_so_far(analysis: LogAnalysis) -> FailureSoFar | None:
-    """Return the failure that the log of a job that still runs shows.
-
-    None if it shows none, or if the program has recovered from all. A failure that ended no process counts
-    only if it is not a usual consequence of others: programs often survive such consequences.
+    One that ended no process counts only if it is no usual consequence of others: programs survive those.
     """
     roots = (root for root in analysis.root_candidates if root.pattern.is_reported_early)
     reported = [
@@ -116,20 +104,13 @@ def failure_so_far(analysis: LogAnalysis) -> FailureSoFar | None:
         and not analysis.recovered_from(root)
     ]
     root = _best_candidate(tuple(reported), analysis)
-    if root is None:
-        return None
-    return FailureSoFar(
-        _Diagnoser(SlurmEvidence(), analysis, "").from_root(root),
-        analysis.ended_process(root),
-        root.pattern.precedence < MIN_ROOT_PRECEDENCE,
-    )
+    return root and (root, _Diagnoser(SlurmEvidence(), analysis, "").from_root(root))
 
 
 def _best_candidate(roots: tuple[Match, ...], analysis: LogAnalysis) -> Match | None:
-    """Return the match with the highest precedence, and the earliest among equals; None without matches.
+    """Return the match with the highest precedence, and the earliest among equals.
 
-    If a generic exception was raised while another one was handled, the later one counts instead, because it
-    ended the program.
+    If a generic exception was raised while another one was handled, the later one ended the program.
     """
     if not roots:
         return None
@@ -141,8 +122,6 @@ def _best_candidate(roots: tuple[Match, ...], analysis: LogAnalysis) -> Match | 
 
 
 class _Diagnoser:
-    """One diagnosis: what Slurm reports and what the log shows."""
-
     def __init__(
         self, evidence: SlurmEvidence, analysis: LogAnalysis, note: str, *, is_of_file: bool = False
     ) -> None:
@@ -156,7 +135,8 @@ class _Diagnoser:
             return self._of_completed_job()
         root = self._root()
         stated = stated_cause(self._evidence)
-        if stated is not None and not self._made_job_hang(root):
+        made_job_hang = root and self._evidence.state in _AFTER_HANG and not self._is_doubtful(root)
+        if stated is not None and not made_job_hang:
             return self._from_cause(stated, _STATED if stated.is_certain else _SUSPECTED)
         implied = implied_cause(self._evidence)
         if root is not None and not (implied and self._is_doubtful(root)):
@@ -181,10 +161,7 @@ class _Diagnoser:
 
     @cached_property
     def _unexplained(self) -> tuple[int, ...]:
-        """The positions of lines near the end of the log that speak of a failure and match no pattern.
-
-        Those before a report of success do not count.
-        """
+        """Lines near the end, after any report of success, that speak of a failure and match no pattern."""
         analysis = self._analysis
         return failures_near_end(analysis.lines, analysis.matches, max(analysis.successes, default=-1) + 1)
 
@@ -194,7 +171,7 @@ class _Diagnoser:
         return "The log shows no failure."
 
     def _earlier_failure(self) -> str:
-        """Return the failure of an earlier run, or one that was survived, as a note; empty without any."""
+        """Return the failure of an earlier run, or one that was survived, as a note."""
         last, lines = self._analysis.latest_failure, self._analysis.lines
         if last is None or not self._analysis.ended_process(last):
             return ""
@@ -204,7 +181,7 @@ class _Diagnoser:
         return f"the log goes on after a failure{where}: {text[:_MAX_QUOTED]}"
 
     def _of_completed_job(self) -> Diagnosis:
-        """Report the failure that the script ignored, if any; Slurm knows only the script's exit code."""
+        """Report the failure that the script ignored, if any."""
         failure, nan = self._analysis.failure_at_end, self._nan_at_end
         trials = next((match for match in self._analysis.matches if match.pattern.id == ERRORED_TRIALS), None)
         if trials is not None:
@@ -258,19 +235,14 @@ class _Diagnoser:
 
     @cached_property
     def _nan_at_end(self) -> Match | None:
-        """The first of the losses that are nan until the end of the log; None if it ends otherwise."""
+        """The first of the losses that are nan until the end of the log."""
         losses = {each.position: each for each in self._analysis.matches if _is_nan_loss(each)}
         first = nan_at_end(self._analysis.lines, tuple(losses)) if losses else None
-        if first is None:
-            return None
-        return losses[first]
-
-    def _made_job_hang(self, root: Match | None) -> bool:
-        return root is not None and self._evidence.state in _AFTER_HANG and not self._is_doubtful(root)
+        return None if first is None else losses[first]
 
     def _no_failure(self, title: str, explanation: str, confidence: float) -> Diagnosis:
         patterns = [match.pattern for match in self._analysis.matches]
-        shown = [each.id for each in patterns if each.severity is Severity.WARNING or is_job_pattern(each.id)]
+        shown = [each.id for each in patterns if each.is_warning or is_job_pattern(each.id)]
         return Diagnosis(
             cause=None,
             title=title,
@@ -283,7 +255,6 @@ class _Diagnoser:
         )
 
     def from_root(self, root: Match) -> Diagnosis:
-        """Report a failure that the log shows."""
         pattern, lines = root.pattern, self._analysis.lines
         reason = reason_below(root, self._analysis.matches, lines)
         line = lines[root.position if reason is None else reason]
@@ -374,9 +345,9 @@ class _Diagnoser:
 
 
 def _is_nan_loss(match: Match) -> bool:
-    """Whether a line has a loss that is nan; a pattern of the user may redefine what that means."""
+    """A pattern of the user may redefine what that means."""
     pattern = match.pattern
-    return pattern.id == NAN_LOSS and pattern.role is Role.ROOT and pattern.severity is Severity.ERROR
+    return pattern.id == NAN_LOSS and pattern.role is Role.ROOT and not pattern.is_warning
 
 
 def _describe_end(evidence: SlurmEvidence) -> str:

@@ -27,7 +27,6 @@ from jobmon_core.domain.logs.diagnosis.patterns import (
     UNSET_VARIABLE,
     Match,
     Role,
-    Severity,
     is_job_pattern,
 )
 from jobmon_core.domain.logs.diagnosis.ray_log import without_repeated
@@ -73,10 +72,7 @@ class LogAnalysis:
     """The pattern matches of a log, and which of them may be its root cause."""
 
     def __init__(self, matches: Iterable[Match], lines: LogLines) -> None:
-        """Keep the first match of each line, except on code that a traceback quotes.
-
-        An exception that no pattern matches counts as `UNNAMED_EXCEPTION`.
-        """
+        """Keep the first match of each line but quoted code; add exceptions that no pattern matches."""
         first: dict[int, Match] = {}
         for match in matches:
             first.setdefault(match.position, match)
@@ -96,11 +92,7 @@ class LogAnalysis:
         self._recoveries = [match.position for match in self.matches if match.pattern.role in _RECOVERY_ROLES]
 
     def _specific(self, match: Match) -> Match:
-        """Return the match with the pattern that its traceback shows.
-
-        A KeyError of ``os.environ`` is an unset variable. The failure of a connection to another process is
-        usually a consequence of that one's end.
-        """
+        """A failed connection to another process is usually a consequence of that one's end."""
         pattern = match.pattern
         if pattern.id == LOOKUP and self.traceback(match).is_missing_variable:
             return match._replace(pattern=UNSET_VARIABLE)
@@ -116,7 +108,7 @@ class LogAnalysis:
 
     @cached_property
     def root_candidates(self) -> tuple[Match, ...]:
-        """The failures of the last episode that may be the root cause, in the order of the log."""
+        """The failures of the last episode that may be the root cause."""
         episode: list[Match] = []
         for root in reversed(self._roots()):
             if episode and self._starts_new_episode(root, episode[-1]):
@@ -127,7 +119,7 @@ class LogAnalysis:
         return _without_consequences(self, episode[::-1])
 
     def _is_of_earlier_run(self, root: Match) -> bool:
-        """Whether another run follows the last failure in a log, so that it did not end the job."""
+        """Whether another run follows the last failure in a log."""
         stop = self.lines.excerpt_range(root.position).stop
         reports = [
             match
@@ -141,13 +133,13 @@ class LogAnalysis:
         return ordinary > MAX_ORDINARY_LINES or (ordinary > 0 and self._started_again(last, stop))
 
     def went_on_after(self, root: Match) -> bool:
-        """Whether a program works after a failure that ended one; in a job, maybe another worker."""
+        """Whether a program, maybe another worker, works after a failure that ended one."""
         stop = self.lines.excerpt_range(root.position).stop
         return self._ended_program(root) and counts_up(self.lines.unprefixed[root.position + 1 : stop])
 
     @property
     def latest_failure(self) -> Match | None:
-        """The last failure in the logs, also if the program recovered from it; None without any."""
+        """The last failure in the logs, also if the program recovered from it."""
         return next(reversed(self._roots()), None)
 
     def _ended_program(self, root: Match) -> bool:
@@ -169,7 +161,7 @@ class LogAnalysis:
 
     @cached_property
     def failure_at_end(self) -> Match | None:
-        """The failure with which the log of a completed job ends; None if there is none."""
+        """The failure with which the log of a completed job ends."""
         roots = self._roots() if self.root_candidates else []
         reports = [match for match in self.matches if _reports_failed_process(match, self.lines)]
         for match in sorted([*roots, *reports], key=lambda each: each.position, reverse=True):
@@ -178,18 +170,13 @@ class LogAnalysis:
                 continue
             if self._ended_program(match):
                 is_last = self._count_ordinary_lines(match, later) <= _MAX_LINES_AFTER_LAST_FAILURE
-                if is_last:
-                    return match
-                return None
+                return match if is_last else None
             if self._is_last_word(match, later):
                 return match
         return None
 
     def _is_last_word(self, failure: Match, stop: int) -> bool:
-        """Whether hardly anything follows a failure that does not itself show the program's end.
-
-        What is said at the end of a script (``done``) may follow, but no result, and nothing in another log.
-        """
+        """Whether no result follows a failure that does not itself show the program's end; ``done`` may."""
         pattern = failure.pattern
         is_report = pattern.role is Role.SYMPTOM or pattern.id in COMMAND_NOT_RUN
         if pattern.is_of_preparation or is_job_pattern(pattern.id):
@@ -207,7 +194,6 @@ class LogAnalysis:
         return not any(map(says_result, [*later, *(self.lines.unprefixed[each] for each in rest)]))
 
     def _reports_recovery(self, root: Match, stop: int) -> bool:
-        """Whether the program reports success or a new attempt between a failure and ``stop``."""
         reports = self._recoveries
         if root.pattern.id == SMALL_COMMAND:  # the end of the script says nothing about its programs
             ends = [match.position for match in self.matches if match.pattern.id == SCRIPT_END]
@@ -219,19 +205,17 @@ class LogAnalysis:
             match
             for match in self.matches
             if match.pattern.role is Role.ROOT
-            and match.pattern.severity is Severity.ERROR
+            and not match.pattern.is_warning
             and not any(map(self._line_above_traceback(match).__contains__, IGNORED))
             and not is_of_pth_file(self.lines, match.position)
         ]
 
     def _line_above_traceback(self, match: Match) -> str:
         head = self.traceback(match).head
-        if head:
-            return self.lines.unprefixed[head - 1]
-        return ""
+        return self.lines.unprefixed[head - 1] if head else ""
 
     def traceback(self, match: Match) -> Traceback:
-        """Return the traceback of a match; it has no frames if the log shows none."""
+        """Return the traceback of a match, without frames if the log shows none."""
         position = match.position
         if position not in self._tracebacks:
             find = faulthandler_dump_below if FATAL in self.lines.unprefixed[position] else traceback_above
@@ -248,9 +232,8 @@ class LogAnalysis:
     def recovered_from(self, root: Match, later: Match | None = None) -> bool:
         """Whether the program continued after a failure, until ``later`` or the end of the excerpt.
 
-        It did if it reports success or a new attempt before then, or prints enough ordinary lines. After a
-        failure that ended a process, neither counts unless ``later`` ended one too: then the program was
-        started again.
+        It did if it reports success or a new attempt, or prints enough ordinary lines. After a failure that
+        ended a process, neither counts unless ``later`` ended one too: then the program was started again.
         """
         excerpt = self.lines.excerpt_range(root.position)
         if later is not None and later.position not in excerpt:
@@ -316,8 +299,8 @@ class LogAnalysis:
     def _is_of_later_run(self, earlier: Match, later: Match) -> bool:
         """Whether the later failure is of another run of the same program.
 
-        Processes that run at the same time fail together too, but then torchrun or srun reports them, or
-        their lines have rank labels, or the later failure is a usual consequence of the end of another one.
+        Of processes that run at the same time, torchrun or srun reports the ends, or their lines have labels,
+        or the later failure is a usual consequence of the end of another one.
         """
         if self._may_be_parallel or earlier.pattern.id == later.pattern.id:
             return False
@@ -332,15 +315,17 @@ class LogAnalysis:
 def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Match, ...]:
     """Drop failures after Slurm ended the job, and those that ended a process after another had ended one.
 
-    Exceptions chained to that other failure stay, and so do authoritative failures. Dropped are also failed
-    commands of the job script if the script went on until Slurm ended the job, or until a syntax error ended
-    the script, and warnings before the exception that ended a process.
+    Exceptions chained to that one and authoritative failures stay. Dropped are also failed commands if the
+    script went on until Slurm or a syntax error ended it, and warnings before the exception that ended a
+    process.
     """
     candidates: list[Match] = []
     scheduler_end: Match | None = None
     first_end: Match | None = None
     for root in roots:
-        if scheduler_end and _is_cut_off(root, analysis.lines.excerpt_range(scheduler_end.position)):
+        # in a log that ended with the job, it may be a consequence of that
+        is_cut_off = scheduler_end and root.position in analysis.lines.excerpt_range(scheduler_end.position)
+        if is_cut_off and root.pattern.precedence < AUTHORITATIVE_PRECEDENCE:
             continue
         candidates = _not_excluded_by(root, candidates, analysis)
         if _is_end_of_job(root):
@@ -354,11 +339,10 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
 
 
 def _not_excluded_by(root: Match, earlier: list[Match], analysis: LogAnalysis) -> list[Match]:
-    """Return those of the earlier failures that may be the cause, in spite of this one."""
     if _is_end_of_job(root):
         return [each for each in earlier if not each.pattern.is_of_job_script]
     if _is_end_of_script(root, analysis):
-        return [each for each in earlier if not _is_survived_command(each)]
+        return [each for each in earlier if each.pattern.is_shell_syntax or not each.pattern.is_of_job_script]
     if _is_end_of_process(root, analysis):
         return [each for each in earlier if not _is_warning(each, analysis.lines)]
     return earlier
@@ -372,11 +356,6 @@ def _is_end_of_script(root: Match, analysis: LogAnalysis) -> bool:
     return root.pattern.is_shell_syntax and not analysis.recovered_from(root)
 
 
-def _is_cut_off(root: Match, ended_log: range) -> bool:
-    """Whether a failure lies in a log that ended with the job, so that it may be a consequence of that."""
-    return root.position in ended_log and root.pattern.precedence < AUTHORITATIVE_PRECEDENCE
-
-
 def _is_end_of_process(root: Match, analysis: LogAnalysis) -> bool:
     is_usual_cause = MIN_ROOT_PRECEDENCE <= root.pattern.precedence < AUTHORITATIVE_PRECEDENCE
     return is_usual_cause and analysis.ended_process(root)
@@ -387,10 +366,6 @@ def _reports_failed_process(match: Match, lines: LogLines) -> bool:
     text, is_of_srun = lines.texts[match.position], match.pattern.label == "srun_error"
     is_failure = _FAILED_TASK in text if is_of_srun else "SIGTERM" not in text
     return match.pattern.role is Role.SYMPTOM and is_failure
-
-
-def _is_survived_command(root: Match) -> bool:
-    return root.pattern.is_of_job_script and not root.pattern.is_shell_syntax
 
 
 def _is_warning(root: Match, lines: LogLines) -> bool:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from jobmon_core.domain.backends import STOPPED
 from jobmon_core.domain.humanize import duration, size
 from jobmon_core.domain.logs.diagnosis.model import SlurmEvidence
-from jobmon_core.domain.logs.diagnosis.ray_reasons import STOPPED
 from jobmon_core.domain.slurm.pending_reasons import NEVER_SATISFIED, waited_for_failure
 from jobmon_core.domain.slurm.states import (
     LAUNCH_IO_FAILED,
@@ -256,7 +256,7 @@ _LOCAL_BY_SIGNAL: dict[int, Cause] = {
 
 
 def stated_cause(evidence: SlurmEvidence) -> Cause | None:
-    """Return the cause that Slurm's state or signal names; None if they name none, e.g. only FAILED."""
+    """Return the cause that Slurm's state or signal names; FAILED alone names none."""
     if by_slurm := _BY_SLURM_SIGNAL.get(evidence.signal or 0):
         if by_slurm is _NO_OUTPUT_FOLDER and evidence.log_obstacle:
             return replace(
@@ -275,32 +275,25 @@ def stated_cause(evidence: SlurmEvidence) -> Cause | None:
 
 
 def _cancellation(cause: Cause, evidence: SlurmEvidence) -> Cause:
-    """Return why a job was cancelled, as far as it is known."""
     if user := evidence.canceller:
-        how = "scancel was run, by hand or from a script."
-        if evidence.is_local:
-            how = _ENDED_BY_SIGNAL
+        how = _ENDED_BY_SIGNAL if evidence.is_local else "scancel was run, by hand or from a script."
         advice = "" if user == YOU else f"If you did not expect this, ask {user} why."
         return Cause(CANCELLED, f"Cancelled by {user}", how, advice)
     if evidence.reason == STOPPED:
         return _STOPPED_ON_RAY
     if evidence.reason == NEVER_SATISFIED:
-        if waited_for_failure(evidence.dependency):
-            return _NOT_NEEDED
-        return _INVALID_DEPENDENCY
+        return _NOT_NEEDED if waited_for_failure(evidence.dependency) else _INVALID_DEPENDENCY
     return cause
 
 
 def implied_cause(evidence: SlurmEvidence) -> Cause | None:
-    """Return the cause that the exit status implies; None if it implies none, or may be one of two."""
+    """Return the cause that the exit status implies, unless it may be one of two."""
     if not evidence.signal and other_code(evidence.exit_code, is_exact=evidence.exit_code_exact):
         return None
     signal = effective_signal(evidence.exit_code, evidence.signal)
     by_signal = {**_BY_SIGNAL, **_LOCAL_BY_SIGNAL} if evidence.is_local else _BY_SIGNAL
     cause = by_signal.get(signal or 0) or _BY_EXIT_CODE.get(evidence.exit_code or 0)
-    if cause is None:
-        return None
-    if signal == _SIGKILL and _is_near_memory_limit(evidence):
+    if cause and signal == _SIGKILL and _is_near_memory_limit(evidence):
         return _with_details(_OUT_OF_MEMORY, evidence)
     return cause
 
@@ -309,23 +302,16 @@ def advice_without_log(evidence: SlurmEvidence) -> str:
     """Return how the next run of a failed job could leave a log that shows its failure."""
     if evidence.has_script is False:
         return _NO_SCRIPT
-    if evidence.is_local:
-        return _LOCAL_TRACE
-    return _TRACE
+    return _LOCAL_TRACE if evidence.is_local else _TRACE
 
 
 def advice_without_slurm(advice: str) -> str:
-    """Return the advice of a pattern for a job that did not run on Slurm: without Slurm's own commands.
-
-    They stand in parentheses, e.g. ``(`#SBATCH --mem=64G`)``, in the advice of most patterns.
-    """
+    """Return the advice of a pattern without Slurm's own commands, which stand in parentheses."""
     return _SLURM_REMARK.sub("", advice)
 
 
 def _with_details(cause: Cause, evidence: SlurmEvidence) -> Cause:
-    limit = ""
-    if evidence.limit_s:
-        limit = f"The limit was {duration(evidence.limit_s)}."
+    limit = f"The limit was {duration(evidence.limit_s)}." if evidence.limit_s else ""
     details = ""
     match cause.id:
         case "host_oom_kill":
@@ -353,10 +339,10 @@ def _describe_memory(evidence: SlurmEvidence) -> str:
 
 
 def _was_hanging(evidence: SlurmEvidence) -> bool:
-    """Whether two signs show that the job waited: idle steps, and output that had stopped.
+    """Whether both idle steps and output that had stopped show that the job waited.
 
-    Either sign alone proves nothing. Slurm does not count the children of a killed shell, so that a busy step
-    can look idle (measured on 22.05), and a busy program may print nothing for hours.
+    Either alone proves nothing: Slurm does not count the children of a killed shell, so that a busy step can
+    look idle (measured on 22.05), and a busy program may print nothing for hours.
     """
     cpu_s, elapsed_s, silent_s = evidence.step_cpu_s, evidence.elapsed_s, evidence.silent_s
     if cpu_s is None or elapsed_s is None or silent_s is None:

@@ -60,67 +60,50 @@ _SENTENCE_END = re.compile(r"[.;!] ")
 def advice_with_module(diagnosis: Diagnosis) -> str:
     """Return the advice, with the name of a missing module in place of NAME."""
     module = _MISSING_MODULE.search(diagnosis.what_failed)
-    if module:
-        return re.sub(r"\bNAME\b", module[1], diagnosis.advice)
-    return diagnosis.advice
+    return re.sub(r"\bNAME\b", module[1], diagnosis.advice) if module else diagnosis.advice
 
 
 def what_failed_in_log(diagnosis: Diagnosis) -> str:
-    """Return the failure from the line that proves a cause, e.g. ``KeyError: 'model_config'``.
+    """Return the failure from the line that proves a cause, in at most 100 characters.
 
-    The result is one line of at most 100 characters; empty without a proved cause, if the line has no
-    message, or if the title of the cause says more.
+    Empty if the line has no message, or if the title of the cause says more.
     """
     if diagnosis.cause is None or not diagnosis.is_proved or not diagnosis.evidence:
         return ""
     has_better_title = label_of(diagnosis.cause) in _LABELS_WITH_BETTER_TITLE
-    says_more = diagnosis.cause.endswith(_TASK_EXIT) or _gives_reason(diagnosis)
+    gives_reason = is_heading(diagnosis.cause) and len(diagnosis.evidence) > 1
+    says_more = diagnosis.cause.endswith(_TASK_EXIT) or gives_reason
     if diagnosis.cause == NAN_LOSS or (has_better_title and not says_more):
         return ""
     line = " ".join(without_label(diagnosis.evidence[-1].text.strip())[:_MAX_READ_CHARS].split())
     if diagnosis.cause.startswith("cuda_oom"):
         amount = _AMOUNT.search(line)
         tried = amount and (amount["size"] or size(int(amount["bytes"])))
-        if tried:
-            return f"CUDA out of memory (tried {tried})"
-        return ""
-    code_line = ""
-    if len(diagnosis.evidence) > 1:
-        code_line = diagnosis.evidence[-2].text.strip()
+        return f"CUDA out of memory (tried {tried})" if tried else ""
+    code_line = "".join(line.text.strip() for line in diagnosis.evidence[-2:-1])
     return _shortened(_message(line, code_line))
-
-
-def _gives_reason(diagnosis: Diagnosis) -> bool:
-    return is_heading(diagnosis.cause or "") and len(diagnosis.evidence) > 1
 
 
 def _message(line: str, code_line: str) -> str:
     line = without_prefix(line)
     error = _ERROR.search(line)
     if error is None:
-        if " " in line and not line.startswith("terminate called"):
-            return line
-        return ""
+        return line if " " in line and not line.startswith("terminate called") else ""
     name, text = error[1], _ERRNO.sub("", error[2] or "")
     if not text:
-        if code_line.startswith("assert "):
-            return f"{name}: {code_line}"
-        return ""
-    if name in _VAGUE_TYPES:
-        return text
-    return f"{name}: {text}"
+        return f"{name}: {code_line}" if code_line.startswith("assert ") else ""
+    return text if name in _VAGUE_TYPES else f"{name}: {text}"
 
 
 def without_prefix(line: str) -> str:
-    """Return a log line without the date, the time, the level and the like that precede its message."""
+    """Return a log line without the date, the level and the like that precede its message."""
     while prefix := _PREFIX.match(line):
         line = line[prefix.end() :]
     return line
 
 
 def _shortened(text: str) -> str:
-    """Return ``text`` with shorter paths; if it is too long, its first sentence or the words that fit."""
-    text = _PATH.sub(lambda path: _short_path(path[0]), text)
+    text = _PATH.sub(_short_path, text)
     if len(text) > _MAX_CHARS:
         end = _SENTENCE_END.search(text, _MIN_SENTENCE_CHARS, _MAX_CHARS)
         if end:
@@ -130,7 +113,5 @@ def _shortened(text: str) -> str:
     return text.rstrip(" .:;,*|")
 
 
-def _short_path(path: str) -> str:
-    if len(path) <= _MAX_PATH_CHARS:
-        return path
-    return f"…/{'/'.join(path.split('/')[-2:])}"
+def _short_path(path: re.Match[str]) -> str:
+    return path[0] if len(path[0]) <= _MAX_PATH_CHARS else f"…/{'/'.join(path[0].split('/')[-2:])}"

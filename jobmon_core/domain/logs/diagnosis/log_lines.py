@@ -7,11 +7,10 @@ one run are left out; ``index 5``, ``row 7`` and the like stay.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate, chain
@@ -56,13 +55,13 @@ _PREFIXED_FRAME = ':   File "'
 
 
 def clean_lines(data: bytes) -> tuple[str, ...]:
-    r"""Decode ``data`` and return each line as a terminal would finally show it.
+    r"""Return each line as a terminal would finally show it; overlong ones are shortened.
 
-    Terminal codes and overwritten progress are removed, and overlong lines are shortened. Only ``\n`` ends a
-    line, as in editors and grep. The text after the last ``\n`` is a line unless it is empty.
+    Only ``\n`` ends a line, as in editors and grep.
     """
     text = data.decode("utf-8", errors="replace")
-    if _has_control_characters(data):
+    has_control = len(data.translate(None, _CONTROL_BYTES)) < len(data)
+    if has_control or (not data.isascii() and _C1_BYTES.search(data)):
         text = _without_control_characters(text)
     lines = text.split("\n")
     if not data or data.endswith(b"\n"):
@@ -72,12 +71,6 @@ def clean_lines(data: bytes) -> tuple[str, ...]:
     if max(map(len, shown), default=0) > LINE_LIMIT:
         return tuple(map(_shortened, shown))
     return shown
-
-
-def _has_control_characters(data: bytes) -> bool:
-    if len(data.translate(None, _CONTROL_BYTES)) < len(data):
-        return True
-    return not data.isascii() and _C1_BYTES.search(data) is not None
 
 
 def _without_control_characters(text: str) -> str:
@@ -133,9 +126,7 @@ def without_label(line: str, hosts: frozenset[str] = frozenset()) -> str:
         if colon and host in hosts:
             line = text.removeprefix(" ")
     labels = _RANK_LABELS.match(line)
-    if labels:
-        return line[labels.end() :]
-    return line
+    return line[labels.end() :] if labels else line
 
 
 def searched_text(line: str, hosts: frozenset[str] = frozenset()) -> str:
@@ -144,9 +135,7 @@ def searched_text(line: str, hosts: frozenset[str] = frozenset()) -> str:
     if not text.startswith(_CENTURY):  # which rules out nearly every line, quicker than the regex
         return text
     clock = _STEPD_CLOCK.match(text)
-    if clock:
-        return f"{_STEPD_NAME}{text[clock.end() :]}"
-    return text
+    return f"{_STEPD_NAME}{text[clock.end() :]}" if clock else text
 
 
 def is_warning(text: str) -> bool:
@@ -175,66 +164,74 @@ _JOB_SPECIFIC = re.compile(r"(?i)(job[_-]?)\d+|(?<=/)\d{4,}(?=/|$)")
 def fingerprint(identifier: str, line: str, frame: str = "") -> str:
     """Return 16 hexadecimal digits that identify a failure.
 
-    ``identifier`` is the id of the pattern or cause, ``line`` the log line that proves it, if any, ``frame``
-    the line ``File "...", line N, in ...`` of the user's code, if any. The N is ignored, because it changes
-    when the code before it is edited.
+    ``identifier`` is the id of its cause, ``line`` proves it, ``frame`` is the line ``File "...", line N, in
+    ...`` of the user's code. The N changes when the code before it is edited, and is ignored.
     """
     file, _, function = frame.strip().partition('", line ')
     failure = _VARIABLE.sub(_replacement, searched_text(line).strip()[:_MAX_CHARACTERS])
     text = "\n".join((identifier, failure, _path(file), function.partition(", ")[2]))
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_LENGTH]
+    return _hash(text)
 
 
 def _replacement(match: re.Match[str]) -> str:
     if match.lastgroup == "path":
-        return _path(match.group())
-    return match.group() if match.lastgroup else "#"
+        return _path(match[0])
+    return match[0] if match.lastgroup else "#"
 
 
 def _path(path: str) -> str:
     return "#" if _TEMPORARY.search(path) else _JOB_SPECIFIC.sub(r"\1#", path)
 
 
+ONLY_EARLIER = "holds only lines from before the job's start"
+
+
 @dataclass(frozen=True, slots=True)
 class LogExcerpt:
-    """Consecutive lines of one file."""
+    """Consecutive lines of one file; ``problem`` and ``note`` complete a sentence that begins with it."""
 
     path: str
     texts: tuple[str, ...] = ()
     first_number: int | None = 1  # of the first line; None if the lines before it were not counted
+    problem: str = ""  # why there are no lines
+    size: int = 0  # bytes of the file on disk
+    complete: bool = False  # these are all lines of the log
+    note: str = ""  # why a part of the log could not be read
 
     def as_earlier_log(self) -> EarlierLog | None:
-        """Return what shows later which lines were appended; None without lines or without their numbers."""
+        """Return what shows later which lines were appended, if the lines are numbered."""
         if self.first_number is None or not self.texts:
             return None
         return EarlierLog(self.first_number + len(self.texts) - 1, _hash(self.texts[-1]))
 
     def appended_to(self, earlier: EarlierLog | None) -> LogExcerpt:
-        """Return the lines after those of ``earlier``; all if the excerpt lacks the last one of those."""
+        """Return all lines after those of ``earlier``; the same excerpt if it lacks the last one of those."""
         if earlier is None or self.first_number is None:
             return self
         last = earlier.lines - self.first_number
         if last not in range(len(self.texts)) or _hash(self.texts[last]) != earlier.last_line:
             return self
-        return LogExcerpt(self.path, self.texts[last + 1 :], earlier.lines + 1)
+        own = self.texts[last + 1 :]
+        problem = "" if own else ONLY_EARLIER
+        return replace(self, texts=own, first_number=earlier.lines + 1, problem=problem, complete=True)
 
 
 def _hash(line: str) -> str:
-    return sha256(line.encode(errors="replace")).hexdigest()[:16]
+    return sha256(line.encode(errors="replace")).hexdigest()[:_LENGTH]
 
 
 class LogLines:
     """The lines of several excerpts, one excerpt after the other."""
 
     def __init__(self, excerpts: Sequence[LogExcerpt]) -> None:
-        """Join ``excerpts`` in their order."""
+        """Join ``excerpts``."""
         self.excerpts = tuple([excerpt for excerpt in excerpts if excerpt.texts])
         self.texts = tuple(chain.from_iterable([excerpt.texts for excerpt in self.excerpts]))
         self._ends = tuple(accumulate([len(excerpt.texts) for excerpt in self.excerpts]))
 
     @cached_property
     def unprefixed(self) -> tuple[str, ...]:
-        """The texts to match patterns with, without the labels of the ranks that printed them."""
+        """The texts without the labels of the ranks that printed them."""
         if hosts := self._hosts:
             return tuple([searched_text(text, hosts) for text in self.texts])
         # the first characters rule out a label in nearly every line, which is faster than the regex
@@ -253,7 +250,7 @@ class LogLines:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """For each line the label of the rank that printed it; empty without a label."""
+        """For each line the label of the rank that printed it."""
         if self.unprefixed == self.texts:
             return ("",) * len(self.texts)
         return tuple(

@@ -19,7 +19,7 @@ class MeasuredUse:
 
 
 class StepUsage(NamedTuple):
-    """The memory and the CPU time of all steps of a task."""
+    """What all steps of a task use."""
 
     memory: int | None = None  # bytes, as of the scheduler's latest sample
     cpu_s: float | None = None  # so far
@@ -37,9 +37,7 @@ DAMAGED_OUTPUTS: Final = "damaged_outputs"  # a success with a truncated, corrup
 LOST_WORKER: Final = "lost_worker"  # a worker died, or ended without having done its share, before its peers
 # id of the pattern of failed trials of Ray Tune: they count even if the program went on
 ERRORED_TRIALS: Final = "python_exception_other.ray_trials"
-KILLED_FOR_MEMORY: Final = (
-    "host_oom_kill"  # the kernel or Slurm says so; as for a mere suspicion, see its variants
-)
+KILLED_FOR_MEMORY: Final = "host_oom_kill"  # the kernel or Slurm says so; its variants are suspicions
 NAN_LOSS: Final = "nan_loss.metric"  # id of the pattern of a training loss that is printed as nan
 
 
@@ -105,7 +103,7 @@ class Diagnosis:
 
     @property
     def headline(self) -> str:
-        """What happened, as briefly and as precisely as it is known."""
+        """What happened, as precisely as it is known."""
         return self.what_failed or self.title
 
     @property

@@ -88,11 +88,7 @@ class Role(StrEnum):
     RETRY = "retry"  # what failed before is started again
 
 
-class Severity(StrEnum):
-    """How severe a match is."""
-
-    ERROR = "error"
-    WARNING = "warning"
+SEVERITIES: Final = ("error", "warning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +97,6 @@ class Pattern:
 
     id: str  # a label, or label.variant for a variant with its own texts
     title: str
-    severity: Severity
     role: Role
     regex: tuple[str, ...]  # alternatives, in RE2 syntax
     cause: str
@@ -110,10 +105,16 @@ class Pattern:
     examples: tuple[str, ...] = ()
     counter_examples: tuple[str, ...] = ()
     is_final: bool = False  # the line itself reports the end of a process or of the job
+    is_warning: bool = False
+
+    @property
+    def severity(self) -> str:
+        """As a pattern file writes it."""
+        return SEVERITIES[self.is_warning]
 
     @property
     def label(self) -> str:
-        """The class of failures that this pattern belongs to."""
+        """The class of failures."""
         return label_of(self.id)
 
     @property
@@ -133,13 +134,13 @@ class Pattern:
 
     @property
     def is_reported_early(self) -> bool:
-        """Whether a match is reported while the job runs: a failure from which it probably ends or hangs.
+        """Whether a match is reported while the job runs.
 
         A loss that is nan is reported as a divergence; the states of the job show what the scheduler does.
         """
         is_elsewhere = self.id in (NAN_LOSS, *_LEFT_TO_RAY) or self.label in SCHEDULER_LABELS
         is_reliable = self.precedence >= MIN_RELIABLE_PRECEDENCE and not is_elsewhere
-        return self.role is Role.ROOT and self.severity is Severity.ERROR and is_reliable
+        return self.role is Role.ROOT and not self.is_warning and is_reliable
 
     @property
     def is_shell_syntax(self) -> bool:
@@ -151,7 +152,6 @@ class Pattern:
 UNNAMED_EXCEPTION = Pattern(
     id=f"{GENERIC}.unnamed",
     title="Custom exception",
-    severity=Severity.ERROR,
     role=Role.ROOT,
     regex=(),
     cause="The program raised an exception that is not among the known patterns.",
@@ -163,7 +163,6 @@ UNNAMED_EXCEPTION = Pattern(
 UNSET_VARIABLE = Pattern(
     id="config_error.unset_variable",
     title="An environment variable is not set",
-    severity=Severity.ERROR,
     role=Role.ROOT,
     regex=(),
     cause="The program reads an environment variable that is not set in the job.",

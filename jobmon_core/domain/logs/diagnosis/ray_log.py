@@ -37,9 +37,7 @@ def is_of_service(label: str) -> bool:
 
 def without_repeat_note(line: str) -> str:
     """Return a line without the note on how many it stands for."""
-    if _REPEATED_MARK in line:
-        return _REPEATED.sub("", line)
-    return line
+    return _REPEATED.sub("", line) if _REPEATED_MARK in line else line
 
 
 def without_repeated(matches: Iterable[Match], texts: Sequence[str]) -> tuple[Match, ...]:

@@ -112,10 +112,7 @@ _TEXT = re.compile(r"[^\W_]{2}")
 
 
 def result_line(lines: LogLines) -> Line | None:
-    """Return the last line with a metric such as the loss, else the last one that says anything, if any.
-
-    The logs are searched in their order: the standard output comes before the standard error.
-    """
+    """Return the last line with a metric such as the loss, else the last one that says anything."""
     fallback: Line | None = None
     start = 0
     for excerpt in lines.excerpts:
@@ -135,10 +132,10 @@ def says_result(text: str) -> bool:
 
 
 def nan_at_end(lines: LogLines, nan_losses: Sequence[int]) -> int | None:
-    """Return where the loss became nan and stayed so; None if a log ends with a loss that is finite.
+    """Return where the loss became nan and stayed so, in each log that has one.
 
-    ``nan_losses`` are the positions of the lines with a training loss that is nan, in ascending order. A
-    finite loss of validation in such a line shows that the model still works.
+    ``nan_losses`` are the positions of the lines with such a training loss, in ascending order. A finite loss
+    of validation in such a line shows that the model still works.
     """
     found: int | None = None
     start = 0

@@ -49,7 +49,7 @@ _NEAR_LINES = 12  # other ranks may print this many lines between two lines of o
 
 
 class Frame(NamedTuple):
-    """One frame of a traceback. A log may have many thousands, and tuples are the fastest to create."""
+    """One frame of a traceback; a tuple, since a log may have many thousands."""
 
     position: int  # of its line ``File "...", line N, in ...``
     source: int | None  # position of the line of code below it; None if none was printed
@@ -77,30 +77,24 @@ class Traceback(NamedTuple):
 
     @property
     def program(self) -> str:
-        """The file of the main program; empty if the traceback does not start there, e.g. in a thread."""
+        """The file of the main program; empty if the traceback starts elsewhere, e.g. in a thread."""
         frames = (frame for frame in self.frames[:_FIRST_FRAMES] if _MODULE_LEVEL in frame.text)
         return next((frame.file for frame in frames), "")
 
     @property
     def is_missing_variable(self) -> bool:
-        """Whether the exception was raised by the look-up of an environment variable (``os.environ``)."""
-        text = ""
-        if self.frames:
-            text = self.frames[-1].text
+        """Whether ``os.environ`` raised the exception."""
+        text = self.frames[-1].text if self.frames else ""
         return text.endswith(", in __getitem__") and any(map(text.__contains__, _OS_MODULE))
 
     def user_frame(self) -> Frame | None:
-        """Return the innermost frame of user code, else the innermost frame of all; None without frames."""
-        for frame in reversed(self.frames):
-            if not any(map(frame.text.__contains__, _LIBRARIES)):
-                return frame
-        if self.frames:
-            return self.frames[-1]
-        return None
+        """Return the innermost frame of user code, else the innermost frame of all."""
+        own = (each for each in reversed(self.frames) if not any(map(each.text.__contains__, _LIBRARIES)))
+        return next(own, self.frames[-1] if self.frames else None)
 
 
 def traceback_above(lines: LogLines, position: int) -> Traceback:
-    """Return the traceback that ends with the exception at ``position``; without frames if there is none."""
+    """Return the traceback that ends with the exception at ``position``, without frames if there is none."""
     labels, texts, label = lines.labels, lines.unprefixed, lines.labels[position]
     frames: list[Frame] = []
     source: int | None = None
@@ -144,15 +138,13 @@ def _end_of_traceback(lines: LogLines, head: int) -> int | None:
         if lines.labels[index] != label:
             continue
         if not text[:1].isspace():
-            if in_frames and text:
-                return index
-            return head
+            return index if in_frames and text else head
         in_frames = in_frames or _is_frame(text)
     return None
 
 
 def faulthandler_dump_below(lines: LogLines, position: int) -> Traceback:
-    """Return the frames that faulthandler prints below a fatal error; without frames if it printed none.
+    """Return the frames that faulthandler prints below a fatal error.
 
     Format: CPython's ``Doc/library/faulthandler.rst``: most recent call first, without code.
     """
@@ -180,18 +172,14 @@ def is_quoted_code(lines: LogLines, position: int) -> bool:
         if lines.labels[index] != label:
             continue
         if _is_frame(above):
-            return _indentation(above) < _indentation(text)
+            return len(above) - len(above.lstrip()) < len(text) - len(text.lstrip())
         if not above[:1].isspace():
             return False
     return False
 
 
-def _indentation(text: str) -> int:
-    return len(text) - len(text.lstrip())
-
-
 def is_exception(text: str) -> bool:
-    """Whether a line, as found below the frames of a traceback, names an exception."""
+    """Whether a line below the frames of a traceback names an exception."""
     return _EXCEPTION.match(text) is not None and not text.startswith(_NOT_FAILURES)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ _NEXT_TO_NOTHING = 1e-12  # share of the curve's units; less is rounding
 class Segment(NamedTuple):
     """The stretch between two samples."""
 
-    start: float  # units
+    middle: float  # units
     units: float
     duration_s: float
 
@@ -76,7 +77,7 @@ class Curve:
     def segments(self) -> list[Segment]:
         """Return the stretches between the points."""
         return [
-            Segment(start, end - start, until_s - since_s)
+            Segment((start + end) / 2, end - start, until_s - since_s)
             for start, end, since_s, until_s in zip(
                 self.units, self.units[1:], self.times_s, self.times_s[1:], strict=False
             )
@@ -131,87 +132,64 @@ _OVERDUE = 1.3  # after this many periods without a pause, no more are expected
 _SHORTEST_DISTANCE = 0.1  # a single pause before this share of the progress belongs to the start
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """Time in which a run made no or little progress."""
-
-    at: float  # units
-    duration_s: float  # beyond the usual time for the units finished meanwhile
-
-
-def without_regular_pauses(curve: Curve, found: list[Pause], total: float) -> tuple[Curve, float]:
+def without_regular_pauses(curve: Curve, found: dict[float, float], total: float) -> tuple[Curve, float]:
     """Return ``curve`` without its pauses, and the seconds of those still to come, if they are regular.
 
     ``found`` are all pauses of the curve, ``total`` the units of the whole run. If the pauses are not
     regular, return the curve as it is, and 0.0.
     """
     pauses = _joined(found, _SAME * curve.span_units)
-    period = _period(pauses, curve)
+    period = _period(list(pauses), curve)
     if period is None:
         return curve, 0.0
-    to_come = int(max(0.0, (total - _TOLERANCE * period - pauses[-1].at) / period))
-    usual_s = median(pause.duration_s for pause in pauses)
-    return _cut(curve, found), to_come * usual_s
+    to_come = int(max(0.0, (total - _TOLERANCE * period - max(pauses)) / period))
+    cut_s, times_s = 0.0, [curve.times_s[0]]
+    for segment, time_s in zip(curve.segments(), curve.times_s[1:], strict=True):
+        cut_s += found.get(segment.middle, 0.0)
+        times_s.append(time_s - cut_s)
+    return Curve(times_s, curve.units), to_come * median(pauses.values())
 
 
-def without_start(curve: Curve) -> tuple[Curve, list[Pause]]:
+def without_start(curve: Curve) -> tuple[Curve, dict[float, float]]:
     """Return ``curve`` and its pauses, without the first stretch if that is a pause, e.g. a compilation."""
-    pauses = find_pauses(curve)
-    if len(curve.units) <= _MIN_POINTS or not pauses or pauses[0].at != _middle(curve.segments()[0]):
+    pauses = _pauses(curve)
+    if len(curve.units) <= _MIN_POINTS or curve.segments()[0].middle not in pauses:
         return curve, pauses
     curve = Curve(curve.times_s[1:], curve.units[1:])
-    return curve, find_pauses(curve)
+    return curve, _pauses(curve)
 
 
-def find_pauses(curve: Curve) -> list[Pause]:
-    """Return the segments that take much longer than usual."""
+def _pauses(curve: Curve) -> dict[float, float]:
+    """Return the segments that take much longer than usual: the seconds beyond that, by their middles."""
     segments = curve.segments()
     pace = weighted_median([(segment.duration_s / segment.units, segment.units) for segment in segments])
     excess_s = [segment.duration_s - pace * segment.units for segment in segments]
     noise_s = median(map(abs, excess_s))
     bound_s = max(_NOISE * noise_s, _SHORTEST_S, _SHORTEST_SHARE * curve.span_s)
-    return [
-        Pause(_middle(segment), beyond_s)
+    return {
+        segment.middle: beyond_s
         for segment, beyond_s in zip(segments, excess_s, strict=True)
         if beyond_s > bound_s and segment.duration_s > _SLOWER * pace * segment.units
-    ]
+    }
 
 
-def _middle(segment: Segment) -> float:
-    return segment.start + segment.units / 2
-
-
-def _joined(pauses: list[Pause], distance: float) -> list[Pause]:
-    joined: list[Pause] = []
-    for pause in pauses:
-        if joined and pause.at - joined[-1].at < distance:
-            joined[-1] = Pause(joined[-1].at, joined[-1].duration_s + pause.duration_s)
-        else:
-            joined.append(pause)
+def _joined(pauses: dict[float, float], distance: float) -> dict[float, float]:
+    joined: dict[float, float] = {}
+    first = -math.inf
+    for at, duration_s in pauses.items():
+        first = first if at - first < distance else at
+        joined[first] = joined.get(first, 0.0) + duration_s
     return joined
 
 
-def _period(pauses: list[Pause], curve: Curve) -> float | None:
+def _period(pauses: list[float], curve: Curve) -> float | None:
     if not pauses:
         return None
-    first, last = pauses[0].at - curve.units[0], curve.units[-1] - pauses[-1].at
-    distances = [end.at - start.at for start, end in itertools.pairwise(pauses)]
+    first, last = pauses[0] - curve.units[0], curve.units[-1] - pauses[-1]
+    distances = [end - start for start, end in itertools.pairwise(pauses)]
     if not distances:  # one pause: the next one is expected after the same distance as from the start to this
         started_late = first > _SHORTEST_DISTANCE * curve.span_units
-        if started_late and last <= _OVERDUE * first:
-            return first
-        return None
+        return first if started_late and last <= _OVERDUE * first else None
     period = median(distances)
     regular = sum(abs(distance / period - 1) < _TOLERANCE for distance in distances)
-    if regular >= _REGULAR * len(distances) and last <= _OVERDUE * period:
-        return period
-    return None
-
-
-def _cut(curve: Curve, pauses: list[Pause]) -> Curve:
-    durations_s = {pause.at: pause.duration_s for pause in pauses}
-    cut_s, times_s = 0.0, [curve.times_s[0]]
-    for segment, time_s in zip(curve.segments(), curve.times_s[1:], strict=True):
-        cut_s += durations_s.get(_middle(segment), 0.0)
-        times_s.append(time_s - cut_s)
-    return Curve(times_s, curve.units)
+    return period if regular >= _REGULAR * len(distances) and last <= _OVERDUE * period else None

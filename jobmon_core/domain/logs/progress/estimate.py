@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from jobmon_core.domain.logs.progress.curve import Curve, mean, without_regular_pauses, without_start
 from jobmon_core.domain.logs.progress.model import Confidence, Estimate, History, LimitOutlook, Progress
@@ -72,16 +71,12 @@ def estimate_or_printed(history: History, progress: Progress | None, now_s: floa
     if not signs_s:
         return found
     # of two that differ, neither is known to be right
-    forecast = _Forecast(signs_s[0], min(signs_s) / ROUGH, max(signs_s) * ROUGH)
+    forecast = signs_s[0], min(signs_s) / ROUGH, max(signs_s) * ROUGH
     return _counted_down(found, forecast, history, now_s)
 
 
-class _Forecast(NamedTuple):
-    """The remaining time at the last progress line."""
-
-    remaining_s: float
-    shortest_s: float
-    longest_s: float
+# the remaining time at the last progress line, the shortest and the longest one
+_Forecast = tuple[float, float, float]
 
 
 def _counted_down(found: Estimate, forecast: _Forecast, history: History, now_s: float) -> Estimate:
@@ -119,11 +114,7 @@ def _forecast(curve: Curve, total: float, longest_pause_s: float) -> _Forecast:
     others = others if change is None else others[:2]
     ahead = max(1.0, math.sqrt(rest / curve.span_units))  # the further a pace is carried on, the less sure
     slack_s = _SLACK_REST * ahead * remaining_s + _SLACK_PAST * curve.span_s + _SLACK_PAUSE * longest_pause_s
-    return _Forecast(
-        remaining_s,
-        min(remaining_s, *others) - slack_s,
-        max(remaining_s, *others) + slack_s,
-    )
+    return remaining_s, min(remaining_s, *others) - slack_s, max(remaining_s, *others) + slack_s
 
 
 def _change(curve: Curve) -> float | None:
@@ -160,9 +151,10 @@ def _line(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _confidence(forecast: _Forecast, past_s: float) -> Confidence:
-    width_s = max(forecast.longest_s - forecast.remaining_s, forecast.remaining_s - forecast.shortest_s)
+    remaining_s, shortest_s, longest_s = forecast
+    width_s = max(longest_s - remaining_s, remaining_s - shortest_s)
     # once half is done, compare with half the run: a few seconds near the end are no reason for doubt
-    whole_s = max(forecast.remaining_s, (past_s + forecast.remaining_s) / 2)
+    whole_s = max(remaining_s, (past_s + remaining_s) / 2)
     if width_s <= _HIGH * whole_s:
         return Confidence.HIGH
     if width_s <= _MEDIUM * whole_s:

@@ -153,7 +153,7 @@ def unpack(source: Source, max_bytes: int) -> tuple[Source, bool]:
 
 def _pieces_of_gzip(source: Source) -> Iterator[tuple[bytes, int]]:
     try:
-        yield from inflated(source)
+        yield from inflated(source.read_at)
     except EOFError:
         raise Truncated("ends inside its compressed data") from None
     except zlib.error as error:
@@ -166,14 +166,14 @@ class _Inflated:
     def __init__(self, source: Source, size: int) -> None:
         self.size = size
         self._source = source
-        self._stream = inflated(source)
+        self._stream = inflated(source.read_at)
         self._piece = b""
         self._at = 0  # of the piece
 
     def read_at(self, offset: int, count: int) -> bytes:
         """Return ``count`` bytes, fewer only at the end."""
         if offset < self._at:
-            self._stream, self._piece, self._at = inflated(self._source), b"", 0
+            self._stream, self._piece, self._at = inflated(self._source.read_at), b"", 0
         read = bytearray()
         while len(read) < count:
             begin = offset + len(read) - self._at
