@@ -28,7 +28,7 @@ from jobmon_core.observe.logs.read import read_head, read_tail
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from jobmon_core.domain.artifacts.model import ListedFile, Listing
+    from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 
 _PART_BYTES = 64 * 1024  # of the beginning and of the end of a log
@@ -53,7 +53,7 @@ class Listings:
     def list_files(
         self, folder: str, patterns: Iterable[str], *, folders: bool = False, without: Iterable[str] = ()
     ) -> Listing:
-        """Return what `observe`'s `list_files` returned at the first call with these arguments."""
+        """Return what `list_files` returned at the first call with these arguments."""
         names, others = tuple(patterns), frozenset(without)
         key = folder, names, folders, others
         if key not in self._listed:
@@ -90,9 +90,7 @@ def look_at_found_outputs(
     listings: Listings,
 ) -> tuple[Artifacts, tuple[Event, ...]]:
     """Return what is in the folder that the log or the script names, and an event for a new checkpoint."""
-    folder = ""
-    if before.outputs:
-        folder = before.outputs.folder
+    folder = before.outputs.folder if before.outputs else ""
     searched_bytes = before.searched_bytes
     if not folder:
         folder, searched_bytes = _search(job, task, searched_bytes, listings)
@@ -108,19 +106,15 @@ def look_at_found_outputs(
         listing_of=listings.list_files,
         origin=Origin.FOUND,
     )
-    outputs = None
-    if found.outputs:
-        outputs = replace(found.outputs, is_found=True)
-    saved = None
-    if found.checkpoints:
-        saved = replace(found.checkpoints, is_found=True)
+    outputs = replace(found.outputs, is_found=True) if found.outputs else None
+    saved = replace(found.checkpoints, is_found=True) if found.checkpoints else None
     return replace(found, outputs=outputs, checkpoints=saved, searched_bytes=searched_bytes), events
 
 
 def _search(job: WatchedJob, task: Task, searched_bytes: int, listings: Listings) -> tuple[str, int]:
     """Return the folder in which the job has written, or "", and the size of the logs that were searched.
 
-    A search that runs out of time counts all the same: it must not take the time of other tasks each time.
+    A search that runs out of time counts: it must not take the time of other tasks each time.
     """
     paths = [path for path in dict.fromkeys(log_files(job, task)) if path not in ("", os.devnull)]
     size_bytes = sum(map(_size, paths))
@@ -224,9 +218,9 @@ def look_at_artifacts(
     listing_of: Callable[..., Listing] = list_files,
     origin: Origin = Origin.NAMED,
 ) -> tuple[Artifacts, tuple[Event, ...]]:
-    """Return what the named folders hold at ``now_s``, and an event if a checkpoint is new.
+    """Return what the named folders hold, and an event if a checkpoint is new.
 
-    Only the job's own checkpoints count; in a folder that the user did not name, also only its own outputs.
+    Only the job's own checkpoints count, and its own outputs in a folder that the user did not name.
     """
     settings = job.own_settings
     saved_in = checkpoint_folder(job, task) or job.workdir
@@ -239,7 +233,9 @@ def look_at_artifacts(
         checkpoints, new = checkpoints_after(
             before.checkpoints, saved, _started_s(job, task), now_s, ended=task.end is not None
         )
-        events = (_event(new, now_s),) if new else ()
+        if new:
+            at_s = min(now_s, new.modified_s)
+            events = (Event(at_s, EventKind.CHECKPOINT, f"checkpoint saved ({new.name})"),)
     if settings.output_names:
         not_outputs = {*logs, *(f"{saved_in}/{file.name}" for file in saved.files)}
         written = listing_of(written_in, _names(job, task, settings.output_names), without=not_outputs)
@@ -273,12 +269,5 @@ def _names(job: WatchedJob, task: Task, names: tuple[str, ...]) -> list[str]:
 
 def _started_s(job: WatchedJob, task: Task) -> float:
     """Return the start of the run that writes the files; of an array that shares them, its submission."""
-    own = None
-    if artifacts_key(job, task) == task.key:
-        own = task.start_s
+    own = task.start_s if artifacts_key(job, task) == task.key else None
     return own or job.submitted_s or job.registered_s
-
-
-def _event(saved: ListedFile, now_s: float) -> Event:
-    at_s = min(now_s, saved.modified_s)
-    return Event(at_s, EventKind.CHECKPOINT, f"checkpoint saved ({saved.name})")

@@ -63,7 +63,7 @@ class CheckpointSearch(NamedTuple):
 
 
 def checkpoints_of_task(search: CheckpointSearch) -> FoundCheckpoints:
-    """Return the checkpoints that a task saved: in the folder that is named, else in one that has any."""
+    """Return the checkpoints in the folder that is named, else in one that has any."""
     found, task = FoundCheckpoints("", problem=_NOT_KNOWN), search.task
     try:
         for looked in looks_for_checkpoints(search):
@@ -102,9 +102,7 @@ def looks_for_checkpoints(
     folders = (named,) if named else tuple(_folders(search))
     for folder in dict.fromkeys((*folders, *further)):
         is_of_many = not named and machine is None and is_general(folder, job.workdir)
-        below = 0
-        if folder in folders and not is_of_many:
-            below = _LEVELS_BELOW
+        below = _LEVELS_BELOW if folder in folders and not is_of_many else 0
         place, listed, evidence = folder_of(machine, folder)
         looked = find_checkpoints(
             place, search.now_s, is_running=search.is_running, own=own, levels_below=below,
@@ -114,7 +112,7 @@ def looks_for_checkpoints(
 
 
 def _folders(search: CheckpointSearch) -> Iterator[str]:
-    """Yield where checkpoints may be: as the monitor has seen, as the log says, as the script says."""
+    """Yield where checkpoints may be: as the monitor has seen, the log says, the script says."""
     job, task = search.job, search.task
     if search.machine:
         yield from _mentioned(job, task, search.machine.folders[-1])
@@ -138,7 +136,7 @@ def _mentioned(job: WatchedJob, task: Task, workdir: str) -> Iterator[str]:
 
 
 def folder_of(machine: MachineFolders | None, folder: str) -> tuple[str, Listing | None, ReadEvidence]:
-    """Return a folder of this machine or another one, and how `find_checkpoints` gets at its files."""
+    """Return a folder of this or another machine, and how `find_checkpoints` gets at its files."""
     if machine is None:
         return folder, None, evidence_here
     there = machine.files_below(folder)

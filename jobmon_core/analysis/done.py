@@ -24,7 +24,7 @@ _MAX_LOG_BYTES = 1 << 20  # from the end of each log: what says that all is done
 
 
 def look_for_done(job: WatchedJob, task: Task) -> DoneLook:
-    """Return which parts of `JobSettings.done` were written since the start of the task's latest run."""
+    """Return which parts of `JobSettings.done` the task's latest run has written."""
     done = job.own_settings.done
     if done is None:
         return DoneLook()
@@ -38,7 +38,7 @@ def look_for_done(job: WatchedJob, task: Task) -> DoneLook:
 
 
 def _parts(job: WatchedJob, task: Task, done: Done, own: OwnFiles) -> Iterator[tuple[str, float | None]]:
-    """Yield each part, and when it was written; None if it is missing, or older than the run."""
+    """Yield each part, and when this run wrote it."""
     if done.marker:
         path = named_path(job, task, done.marker)
         yield f"marker {path}", written_by_run_s(path, own)
@@ -51,28 +51,22 @@ def _parts(job: WatchedJob, task: Task, done: Done, own: OwnFiles) -> Iterator[t
 
 
 def _exit_status(path: str) -> int | None:
-    """Return the exit status that `jobmon mark` wrote into a marker; None for any other file."""
+    """Return the exit status that `jobmon mark` wrote into a marker."""
     with suppress(Unreadable, ValueError, RecursionError), regular_file(path) as file:
         data = json.loads(file.read_at(0, _MAX_MARKER_BYTES))
-        status = None
-        if isinstance(data, dict):
-            status = data.get("exit_status")
-        if isinstance(status, int) and not isinstance(status, bool):
-            return status
-        return None
+        status = data.get("exit_status") if isinstance(data, dict) else None
+        return status if isinstance(status, int) and not isinstance(status, bool) else None
     return None
 
 
 def _matched_s(job: WatchedJob, task: Task, done: Done, own: OwnFiles) -> float | None:
-    """Return when a log was last written in which a line of this run matches; None if there is none.
+    """Return when a log was last written in which a line of this run matches.
 
-    What a log held when its processes were first watched may be of an earlier run, and does not count.
+    What it held when its processes were first watched may be of an earlier run.
     """
     regex = compile_regex(f"(?m){done.log}")
     for path in dict.fromkeys((*log_files(job, task), *logs_of_run(job, task))):
-        written_s = None
-        if path:
-            written_s = written_by_run_s(path, own)
+        written_s = written_by_run_s(path, own) if path else None
         if written_s is None:
             continue
         with suppress(Unreadable), regular_file(path) as file:

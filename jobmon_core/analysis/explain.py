@@ -58,12 +58,12 @@ def explain(
 ) -> Diagnosis:
     """Return why a job ended as it did.
 
-    stderr is read first, because programs print failures there. While the logs show no root cause, more is
-    read: stdout, then the logs of single ranks, then the beginnings of long logs. Of a successful job, only
-    the ends of stderr and stdout are read, because they hold its result.
+    stderr is read first: programs print failures there. While the logs show no root cause, stdout is read,
+    then the logs of single ranks (only files of ``own``), then the beginnings of long logs. Of a successful
+    job, only the ends of stderr and stdout are read, which hold its result.
 
-    Paths are expanded; an empty one is unknown, an empty ``stderr_path`` the same as stdout. ``earlier`` is
-    what the logs held before the start; of single ranks, only files of ``own`` are read.
+    An empty path is unknown, an empty ``stderr_path`` the same as stdout. ``earlier`` is what the logs held
+    before the start.
     """
     evidence = replace(evidence, silent_s=_silent_s(evidence, stdout_path, stderr_path))
     analyser = _Analyser(evidence, user_patterns, earlier, job_patterns, own)
@@ -121,7 +121,7 @@ class _Analyser:
         return replace(diagnosis, also_seen=self._titles(diagnosis.symptoms))
 
     def with_result(self, diagnosis: Diagnosis) -> Diagnosis:
-        """Return the diagnosis; if nothing failed, with the log line that has the job's result."""
+        """If nothing failed, add the log line that has the job's result."""
         if diagnosis.cause is not None or diagnosis.evidence:
             return diagnosis
         line = result_line(self._analysis.lines)
@@ -152,7 +152,6 @@ class _Analyser:
         return tuple(dict.fromkeys(titles[each] for each in pattern_ids if each in titles))
 
     def _note(self) -> str:
-        """Return what made the analysis incomplete: missing logs, damaged logs, faults of the patterns."""
         notes = [f"{part.path} {part.note}" for part in self._parts if part.note]
         if not any(part.texts for part in self._parts):
             unknown = "the path of the log is not known"
@@ -163,9 +162,9 @@ class _Analyser:
 
 
 def _silent_s(evidence: SlurmEvidence, stdout_path: str, stderr_path: str) -> float | None:
-    """Return how long before its end the program stopped printing; None if that is not known.
+    """Return how long before its end the program stopped printing.
 
-    The time of the last write to stdout shows it, if stderr is another file that holds only Slurm's messages.
+    The last write to stdout shows it, if stderr is another file that holds only Slurm's messages.
     """
     if evidence.state is not JobState.TIMEOUT or evidence.ended_s is None:
         return None  # only for a time limit does it tell a hang from work
@@ -194,9 +193,7 @@ def _redacted(diagnosis: Diagnosis) -> Diagnosis:
 def _head_before(tail: LogExcerpt) -> LogExcerpt:
     """Read the beginning of a log, up to the line where ``tail`` begins."""
     head = read_head(tail.path)
-    lines_before = None
-    if tail.first_number is not None:
-        lines_before = tail.first_number - 1
+    lines_before = None if tail.first_number is None else tail.first_number - 1
     return replace(head, texts=head.texts[:lines_before])
 
 
@@ -204,7 +201,7 @@ class JobMatcher:
     """Matches the shipped patterns, those of the user and those of one job."""
 
     def __init__(self, user_patterns: Path | None, job_patterns: Sequence[Pattern] = ()) -> None:
-        """Load the patterns; those of the file ``user_patterns`` that have faults are skipped."""
+        """Load the patterns; those of the user that have faults are skipped."""
         # `faults` says why patterns are missing; empty if none are
         self._matcher, self.faults = _load_matcher(user_patterns)
         self._job_matcher = Matcher(job_patterns) if job_patterns else None
@@ -230,8 +227,6 @@ def _load_matcher(user_patterns: Path | None) -> tuple[Matcher, str]:
 
 def job_patterns(settings: JobSettings | None) -> tuple[Pattern, ...]:
     """Return the error patterns that the user lists for one job."""
-    if settings is None:
-        return ()
     return tuple(
         Pattern(
             id=f"{OF_JOB}{number}",
@@ -243,5 +238,5 @@ def job_patterns(settings: JobSettings | None) -> tuple[Pattern, ...]:
             precedence=_JOB_PRECEDENCE,
             is_warning=error.is_warning,
         )
-        for number, error in enumerate(settings.error_patterns, 1)
+        for number, error in enumerate(settings.error_patterns if settings else (), 1)
     )

@@ -30,9 +30,7 @@ def diagnoses_of(job: WatchedJob, keys: Iterable[str], files: EndFiles) -> dict[
     from jobmon_core.analysis.triage import with_workers  # not at the top: as in `explain_task`
     from jobmon_core.domain.job.tracking.lost_worker import with_lost_worker
 
-    patterns = None
-    if files.user_patterns.exists():
-        patterns = files.user_patterns
+    patterns = files.user_patterns if files.user_patterns.exists() else None
     progress = files.read_on()
     by_key = {}
     for key in keys:
@@ -51,10 +49,8 @@ def diagnoses_of(job: WatchedJob, keys: Iterable[str], files: EndFiles) -> dict[
 
 def explain_task(job: WatchedJob, task: Task, end: End, user_patterns: Path | None) -> Diagnosis:
     """Return why a task ended as ``end`` says, by the logs of its latest run."""
-    from jobmon_core.analysis.explain import (
-        explain,  # not at the top: the idle monitor must stay small
-        job_patterns,
-    )
+    # not at the top: the idle monitor must stay small
+    from jobmon_core.analysis.explain import explain, job_patterns
 
     return explain(
         evidence_of(end, job.backend),
@@ -72,10 +68,7 @@ def with_progress(
     diagnosis: Diagnosis, job: WatchedJob, end: End, followed: TaskProgress | None
 ) -> Diagnosis:
     """Return the diagnosis of an ended task, with how far it came if that is known."""
-    from jobmon_core.domain.logs.progress.result import (  # not at the top: see `diagnoses_of`
-        with_result,
-        with_time_needed,
-    )
+    from jobmon_core.domain.logs.progress.result import with_result, with_time_needed  # likewise
 
     if followed is None:
         return diagnosis
@@ -84,9 +77,7 @@ def with_progress(
     # of several tasks, after a requeue, or of very many workers, the logs that were read count only a part
     is_whole = len(job.tasks) == 1 and not any(task.restarts for task in job.tasks.values())
     is_whole = is_whole and len(followed.logs) < MAX_NAMED
-    expected = None
-    if is_whole:
-        expected = job.own_settings.total_items
+    expected = job.own_settings.total_items if is_whole else None
     found = with_result(diagnosis, followed, succeeded=end.outcome is Outcome.SUCCESS, expected=expected)
     if found.cause == TIME_LIMIT and end.ended_s is not None and end.elapsed_s is not None:
         return with_time_needed(found, followed, end.ended_s, end.elapsed_s)
@@ -94,22 +85,18 @@ def with_progress(
 
 
 def unique_job_id(job: WatchedJob, task: Task) -> int | None:
-    """Return a job id that can be looked for in names of files; None if there is none.
+    """Return a job id that can be looked for in names of files.
 
-    The id of a whole array is not that of one task. Ids of this machine's own jobs count from 1, so that any
-    number in a name might be one.
+    The id of a whole array is not that of one task. Ids of this machine's own jobs count from 1: any number
+    in a name might be one.
     """
-    if is_single_machine(job.backend):
+    if is_single_machine(job.backend) or (job.is_array and task.raw_job_id == job.job_id):
         return None
-    if not job.is_array:
-        return job.job_id
-    if task.raw_job_id != job.job_id:
-        return task.raw_job_id
-    return None
+    return task.raw_job_id if job.is_array else job.job_id
 
 
 def evidence_of(end: End, backend: str = DEFAULT_BACKEND) -> SlurmEvidence:
-    """Return what the scheduler reports about an end, in the form that ``explain`` takes."""
+    """Return what the scheduler reports about an end."""
     return SlurmEvidence(
         state=end.state,
         exit_code=end.exit_code,
@@ -136,6 +123,4 @@ def canceller_name(uid: int) -> str:
     if uid == os.getuid():
         return YOU
     name = user_name(uid)
-    if name.isdigit():
-        return f"user {name}"
-    return name
+    return f"user {name}" if name.isdigit() else name

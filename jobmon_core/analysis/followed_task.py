@@ -74,7 +74,7 @@ def look_at_pace(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Even
 
 
 def running_since_s(task: Task) -> float:
-    """Return when a task last started or changed its state, e.g. was resumed (Unix seconds)."""
+    """Return when a task last started or was resumed (Unix seconds)."""
     return max(task.start_s or 0.0, task.history[-1].at_s if task.history else 0.0)
 
 
@@ -88,12 +88,9 @@ def _outlook(followed: TaskProgress, task: Task, now_s: float) -> LimitOutlook |
 
 
 def _idle_sign(history: History, settings: JobSettings, idle_s: float, artifacts: Artifacts) -> str:
-    patience_s = settings.stall_timeout_s or stall_after_s(history)
-    if idle_s < patience_s:
+    if idle_s < (settings.stall_timeout_s or stall_after_s(history)):
         return ""
     if artifacts.outputs and artifacts.outputs.hardly_grow:
         return f"for {duration(idle_s)}, nothing was written to its logs, and its outputs hardly grew"
-    written = "logs"
-    if artifacts.looked_s:
-        written = "logs and outputs"
+    written = "logs and outputs" if artifacts.looked_s else "logs"
     return f"nothing was written to its {written} for {duration(idle_s)}"

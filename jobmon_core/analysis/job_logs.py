@@ -42,7 +42,7 @@ _TIMEOUT_S = 10.0  # short: without the result, the diagnosis still recognises t
 
 
 def with_scheduler_logs(job: WatchedJob, records: tuple[JobRow, ...], scheduler: Scheduler) -> WatchedJob:
-    """Return the job with the log templates that the scheduler reports. Paths set by the user are kept."""
+    """Return the job with the log templates that the scheduler reports, unless the user set them."""
     first = next((record for record in records if job.is_own_run(record.submit_s)), None)
     if job.logs.source == BY_USER or first is None:
         return job
@@ -66,7 +66,7 @@ def with_scheduler_logs(job: WatchedJob, records: tuple[JobRow, ...], scheduler:
 
 
 def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
-    """Return the job with the log templates of its script, if no templates are known yet."""
+    """Return the job with the log templates of its script, if none are known yet."""
     if job.logs.source:
         return job
     from jobmon_core.domain.slurm.sbatch_options import script_directives  # not at the top: rarely needed
@@ -86,9 +86,7 @@ def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
     """Return the paths of stdout and stderr of one task."""
     if own := job.task_logs.get(task.key):
         return own.stdout, own.stderr
-    record = None
-    if task.inquiry:
-        record = task.inquiry.record
+    record = task.inquiry.record if task.inquiry else None
     has_own_paths = record and record.paths_expanded and record.ref.task is not None and record.stdout
     if record and has_own_paths and job.logs.source == BY_SLURM:
         return record.stdout, record.stderr or record.stdout
@@ -96,10 +94,10 @@ def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
 
 
 def named_logs(job: WatchedJob, task: Task, own: OwnFiles | None = None) -> tuple[str, ...]:
-    """Return the paths of further logs: those that the settings name, and those of watched workers.
+    """Return the further logs of ``own``: those that the settings name, and those of watched workers.
 
-    Only files of ``own`` count; None: all. Of more than 64, the 32 that were written first and last are
-    returned; none if all tasks of an array share the pattern, since the files may belong to another task.
+    Of more than 64, the 32 that were written first and last are returned; none if all tasks of an array share
+    the pattern.
     """
     candidates = {*_globbed(job, task), *job.worker_logs}.difference(log_files(job, task))
     found = [(modified_s(path), path) for path in candidates]
@@ -127,7 +125,7 @@ def is_shared(job: WatchedJob, path: str) -> bool:
 
 
 def named_path(job: WatchedJob, task: Task, path: str) -> str:
-    """Return a path that the user names, or a part of it, with Slurm's ``%`` patterns expanded for a task."""
+    """Return a path that the user names, or a part of it, with Slurm's ``%`` patterns expanded."""
     return expand(path, _context(job, task))
 
 
@@ -152,19 +150,19 @@ def own_files(job: WatchedJob, task: Task, origin: Origin = Origin.NAMED) -> Own
 
 
 def own_files_here(job: WatchedJob, task: Task) -> OwnFiles:
-    """Return which of its logs the latest run of a task wrote; those of other machines are copied to this."""
+    """Return which logs the latest run of a task wrote; those of other machines are copied to this."""
     return replace(own_files(job, task), machine=Machine.THIS)
 
 
 def own_markers(job: WatchedJob, task: Task) -> OwnFiles:
-    """Return which files the latest run of a task wrote, without tolerance: they may prove its success."""
+    """Return which files the latest run wrote, without tolerance: they may prove its success."""
     return replace(own_files(job, task), early_s=0.0)
 
 
 def own_files_of_runs(
     job: WatchedJob, task: Task, origin: Origin = Origin.NAMED, *, are_shared: bool
 ) -> OwnFiles:
-    """Return which files all runs of a task wrote; of an array whose tasks share them, all of its tasks."""
+    """Return which files all runs of a task wrote, or of all tasks that share them."""
     own = own_files(job, task, origin)
     if not (task.restarts or are_shared):
         return own
@@ -185,18 +183,14 @@ def start_of_run_s(job: WatchedJob, task: Task) -> float:
 def checkpoint_folder(job: WatchedJob, task: Task) -> str:
     """Return the folder that the job's settings name for checkpoints, else for outputs."""
     folder = job.own_settings.checkpoint_dir or job.own_settings.output_dir
-    if folder:
-        return named_path(job, task, folder)
-    return ""
+    return named_path(job, task, folder) if folder else ""
 
 
 def written_by_run_s(path: str, own: OwnFiles) -> float | None:
-    """Return when a path was last written (Unix seconds); None if it is missing, or not one of ``own``."""
+    """Return when a path was last written (Unix seconds), if it is one of ``own``."""
     with suppress(OSError, ValueError):
         at_s = os.stat(path).st_mtime  # noqa: PTH116 - as in the modules that read logs: paths are strings
-        if own.include(at_s):
-            return at_s
-        return None
+        return at_s if own.include(at_s) else None
     return None
 
 
@@ -211,9 +205,7 @@ def modified_s(path: str) -> float:
         status = os.stat(path)  # noqa: PTH116 - as in the modules that read logs: paths are strings
     except (OSError, ValueError):
         return 0.0
-    if stat.S_ISREG(status.st_mode):
-        return status.st_mtime
-    return 0.0
+    return status.st_mtime if stat.S_ISREG(status.st_mode) else 0.0
 
 
 def _is_of_array(job: WatchedJob) -> bool:
@@ -222,9 +214,7 @@ def _is_of_array(job: WatchedJob) -> bool:
 
 def script_of(job: WatchedJob) -> str:
     """Return the text of the script of a job."""
-    if job.command.startswith("/"):
-        return read_script(job.command)
-    return ""
+    return read_script(job.command) if job.command.startswith("/") else ""
 
 
 def read_script(path: str) -> str:
@@ -272,7 +262,7 @@ def _context(job: WatchedJob, task: Task) -> PathContext:
 
 
 def _first_node(nodes: str) -> str:
-    """Return the first name of a host list, e.g. ``n1`` for ``n[1-3,7]``. Leading zeros are kept."""
+    """Return the first name of a host list, e.g. ``n1`` for ``n[1-3,7]``."""
     head, bracket, ranges = nodes.partition("[")
     if not bracket or "," in head:
         return head.split(",", 1)[0]
@@ -280,7 +270,7 @@ def _first_node(nodes: str) -> str:
 
 
 def earlier_logs_of(job: WatchedJob, helper: Helper, log: Callable[[str], None]) -> dict[str, EarlierLog]:
-    """Return, by path, what the logs of a job contain before it starts; log a failure."""
+    """Return, by path, what the logs of a job contain before it starts."""
     # not at the top: submitting stays fast
     from jobmon_core.domain.logs.diagnosis.model import EarlierLog
     from jobmon_core.system.helper import HelperFailed

@@ -39,7 +39,7 @@ _CRITICAL_LABELS = ("cuda_oom", "host_oom_kill", "python_memory_error", "gpu_har
 
 
 def look_for_errors(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Event, ...]]:
-    """Return a running task after one more search of its logs for failures, and what is new."""
+    """Return a running task after one more search of its logs, and what is new."""
     watch = before.errors
     events: tuple[Event, ...] = ()
     is_new_run = watch.run_started_s not in (None, look.task.start_s)
@@ -99,7 +99,7 @@ def _result(
 
 
 def _own_expressions(look: TaskLook) -> tuple[str, ...]:
-    """Return the expressions of the user and of the job that may show a failure."""
+    """Return the expressions of the user and the job that may show a failure."""
     settings = look.job.own_settings
     of_job = [each.regex for each in settings.error_patterns if not each.is_warning]
     if look.user_patterns is None or not look.user_patterns.exists():
@@ -150,9 +150,7 @@ def _failure(look: TaskLook, logs: Sequence[SearchedLog]) -> Failure | None:
 def _progress_by_log(look: TaskLook, reader: ReaderState) -> dict[str, float | None]:
     by_log = {each.path: judge(each.shown) for each in reader.files}
     main = log_files(look.job, look.task)
-    found = {
-        path: progress or (reader.progress if path in main else None) for path, progress in by_log.items()
-    }
+    found = {path: own or (reader.progress if path in main else None) for path, own in by_log.items()}
     return {path: progress.current if progress else None for path, progress in found.items()}
 
 
@@ -160,7 +158,5 @@ def _skipped(log: SearchedLog, size: int, inode: int) -> SearchedLog:
     """Return a log whose content is that of an earlier run, as if it had been searched."""
     from jobmon_core.observe.logs.read import read_tail  # rarely needed
 
-    earlier = None
-    if size:
-        earlier = read_tail(log.path).as_earlier_log()
+    earlier = read_tail(log.path).as_earlier_log() if size else None
     return replace(log, offset=size, size=size, inode=inode, earlier=earlier)

@@ -105,14 +105,14 @@ def follow_progress(
     """Read on in the logs of these jobs, look at their outputs, and update their progress files.
 
     Without ``telemetry_of``, what agents measured is not judged; without ``lineages``, not whether an attempt
-    resumed. ``files_elsewhere`` returns the outputs of a job whose files cannot be read here, else None.
+    resumed. ``files_elsewhere`` returns the outputs of a job whose files cannot be read here.
     """
     look = _LookInputs(now_s, user_patterns, telemetry_of, Listings(), files_elsewhere, lineages, file_of)
     return {job.id: _follow_safely(job, file_of(job.id), look) for job in jobs}
 
 
 def _follow_safely(job: WatchedJob, path: Path, look: _LookInputs) -> Followed:
-    """Follow a job; an error with it, e.g. a damaged file or a full disk, must not affect the others."""
+    """An error with a job, e.g. a damaged file or a full disk, must not affect the others."""
     try:
         return _follow(job, JsonFile(path, ProgressState, MAX_BYTES, durable=False), look)
     except JobmonError as error:
@@ -143,7 +143,6 @@ def _follow(job: WatchedJob, file: JsonFile[ProgressState], look: _LookInputs) -
 def _with_look(
     record: ProgressState, job: WatchedJob, task: Task, searched: Sequence[str], look: _LookInputs
 ) -> ProgressState:
-    """Return the record after one more look at a running task."""
     key = task.key
     seen = TaskLook(
         look.now_s,
@@ -164,7 +163,7 @@ def _with_look(
 def _with_task(record: ProgressState, key: str, followed: ReadTask) -> ProgressState:
     """Return the record with a task, without all but the latest `_MAX_TASKS` that are not read any more.
 
-    A task that does not run now, e.g. because it is suspended, keeps its state for when it resumes.
+    One that does not run now, e.g. because it is suspended, keeps its state.
     """
     tasks = {**record.tasks, key: followed}
     over = [name for name, each in tasks.items() if each.reader is None]
@@ -192,7 +191,7 @@ def _with_resume(
 
 
 def _tasks_to_read(job: WatchedJob, record: ProgressState) -> list[Task]:
-    """Return the tasks whose logs are to be read: those that have just ended, then up to 32 that run.
+    """Return the tasks that have just ended, then up to 32 that run.
 
     One that no look saw while it ran is read if its total is known, or if another attempt may follow.
     """
@@ -222,10 +221,10 @@ def _logs(job: WatchedJob, task: Task) -> tuple[str, ...]:
 def _logs_to_search(
     job: WatchedJob, tasks: Sequence[Task], logs: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
-    """Return the logs in which to search for failures of each running task, by its key.
+    """Return the logs in which to search for failures of each running task.
 
-    A log that components of a het job share is searched once; one that tasks of an array share is not,
-    because it does not show which of them failed.
+    One that components of a het job share is searched once; one that tasks of an array share is not, because
+    it does not show which of them failed.
     """
     writers = Counter(path for paths in logs.values() for path in paths)
     found, taken = dict[str, list[str]](), set[str]()
@@ -276,13 +275,17 @@ def _read(
     progress = with_known_total(reader.progress, settings, checkpoint_folder(job, task), files)
     before = _of_unit(_of_this_run(known, task), progress)
     is_of_this_run = own_files_here(job, task).include(written_s)
+    history = before.history
+    if progress and is_of_this_run:
+        seen = Sample(written_s, progress.current, progress.loss, progress.grad_norm)
+        history = add_sample(history, seen)
     main_logs = log_files(job, task)
     worker_logs = [path for path in logs if path not in main_logs or path in job.worker_logs]
     return replace(
         before,
         progress=progress,
         logs=logs,
-        history=_grown(before.history, progress if is_of_this_run else None, written_s),
+        history=history,
         workers=_workers(before.workers, worker_logs, reader, now_s),
         has_output=is_of_this_run and any(log.size for log in reader.files),
         reader=None if has_ended else reader,
@@ -291,11 +294,9 @@ def _read(
 
 
 def settings_of_task(job: WatchedJob) -> JobSettings:
-    """Return what the user said about each task of a job; the total of items is that of all together."""
+    """Return what the user said about each task; the total of items is that of all together."""
     settings = job.own_settings
-    if len(job.tasks) <= 1:
-        return settings
-    return replace(settings, total_items=None)
+    return settings if len(job.tasks) <= 1 else replace(settings, total_items=None)
 
 
 def with_known_total(
@@ -329,10 +330,7 @@ def _of_this_run(known: ReadTask, task: Task) -> ReadTask:
 
 
 def _of_unit(known: ReadTask, progress: Progress | None) -> ReadTask:
-    """Return the progress of a task; if it now counts in another unit, drop the samples in the old one.
-
-    A change of unit is not a new run of the program, so no event reports a restart.
-    """
+    """If a task now counts in another unit, drop the samples in the old one, without reporting a restart."""
     if progress is None or known.progress is None or known.progress.unit == progress.unit:
         return known
     history = History(started_s=known.history.started_s)
@@ -340,15 +338,6 @@ def _of_unit(known: ReadTask, progress: Progress | None) -> ReadTask:
 
 
 def _latest(events: tuple[Event, ...]) -> tuple[Event, ...]:
-    """Return the latest 200 events.
-
-    At most 30 of them are milestones, checkpoints and launches: they must not crowd out the others.
-    """
+    """Return the latest 200 events, at most 30 of them milestones, checkpoints and launches."""
     dropped = [event for event in events if event.kind in _SHOWN_ONLY][:-_MAX_SHOWN_ONLY]
     return tuple(event for event in events if event not in dropped)[-_MAX_EVENTS:]
-
-
-def _grown(history: History, progress: Progress | None, written_s: float) -> History:
-    if progress is None:
-        return history
-    return add_sample(history, Sample(written_s, progress.current, progress.loss, progress.grad_norm))

@@ -56,10 +56,9 @@ _WORTH_IT = (Outcome.FAILURE, Outcome.UNKNOWN)
 def with_bundles(
     job: WatchedJob, found: Mapping[str, Diagnosis], files: EndFiles, environ: Mapping[str, str]
 ) -> dict[str, Diagnosis]:
-    """Return the diagnoses with the paths of the bundles that were written.
+    """Return the diagnoses with the paths of the bundles that were written, or a note why one was not.
 
-    Of an array, the first task of each kind of failure has one, at most six. If one cannot be written, e.g.
-    on a full disk, a note says so, and the others are written all the same.
+    Of an array, the first task of each kind of failure has one, at most six.
     """
     tasks = {key: job.tasks[key].diagnosed(diagnosis) for key, diagnosis in found.items()}
     job = replace(job, tasks={**job.tasks, **tasks})
@@ -102,7 +101,7 @@ def _text(
 
 
 def _traceback(task: Task) -> list[Part]:
-    """Return the whole traceback that proves the cause, if there is one; the ends of logs may lack it."""
+    """Return the whole traceback that proves the cause; the ends of logs may lack it."""
     found = task.diagnosis
     if found is None or not found.is_proved or not found.evidence:
         return []
@@ -124,9 +123,9 @@ def _log(job: WatchedJob, path: str) -> Part:
 
 
 def whole_traceback(proof: Line) -> tuple[Line, ...]:
-    """Return the traceback that ends in a line of a log, with those it is chained to; empty if none does.
+    """Return the traceback that ends in a line of a log, with those it is chained to; at most 60 lines.
 
-    At most the last 60 lines; if there are fewer, the two lines before it, too: they say what was done.
+    If there are fewer, the two lines before it, too: they say what was done.
     """
     if proof.number is None:
         return ()
@@ -142,7 +141,7 @@ def whole_traceback(proof: Line) -> tuple[Line, ...]:
 
 
 def _start(lines: LogLines, position: int) -> int:
-    """Return the position of the first line of the chain of tracebacks that ends at ``position``."""
+    """Return where the chain of tracebacks begins that ends at ``position``."""
     start = position
     for _ in range(_MAX_CHAINED):
         found = traceback_above(lines, position)
@@ -157,7 +156,7 @@ def _start(lines: LogLines, position: int) -> int:
 
 
 def _exception_above(texts: Sequence[str], head: int) -> int | None:
-    """Return the last line of the traceback above, if the one at ``head`` is chained to it; else None."""
+    """Return the last line of the traceback to which the one at ``head`` is chained."""
     for link in range(head - 1, max(-1, head - 1 - _LINK_LINES), -1):
         if WHILE_HANDLING in texts[link] or DIRECT_CAUSE in texts[link]:
             return next((each for each in range(link - 1, -1, -1) if texts[each].strip()), None)

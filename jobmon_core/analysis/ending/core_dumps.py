@@ -34,8 +34,7 @@ def with_core_dump(
 ) -> Diagnosis:
     """Return the diagnosis of a task that a signal ended, with where its core dump is; never raises.
 
-    ``core_pattern`` says where the kernel puts one, see core(5); None: as on this host, which may differ
-    from the nodes.
+    ``core_pattern``: where the kernel puts one, see core(5); None: as on this host, which may differ.
     """
     end = task.end
     if end is None or end.outcome is not Outcome.FAILURE:
@@ -56,7 +55,7 @@ def with_core_dump(
 
 
 def _folders(workdir: str, pattern: str) -> tuple[str, ...]:
-    """Return where core dumps may be: in the working directory, and in the folder that the pattern names."""
+    """Return where core dumps may be: the working directory, and the folder that the pattern names."""
     folder = pattern.rpartition("/")[0] if pattern.startswith("/") else ""
     return tuple(dict.fromkeys(each for each in (workdir, folder) if each and "%" not in each))
 
@@ -70,7 +69,7 @@ def _core_pattern() -> str:
 
 
 def newest_core_dump(folders: tuple[str, ...], own: OwnFiles) -> ListedFile | None:
-    """Return the newest of a run's core dumps in the folders, by its path; None if there is none."""
+    """Return the newest of a run's core dumps in the folders, by its path."""
     found = [each for folder in folders for each in _core_dumps(folder, own)]
     return max(found, key=lambda each: each.modified_s, default=None)
 

@@ -70,9 +70,8 @@ def with_outputs(
 ) -> dict[str, Diagnosis]:
     """Return the diagnoses with what became of the outputs, and what the results say.
 
-    A success without another cause whose outputs are incomplete or damaged becomes a doubtful one.
-    An error with the files of a task costs only its own verdict, and so does a lack of time; a note says so.
-    ``clock`` measures that time in seconds, and never goes back.
+    A success whose outputs are incomplete or damaged becomes a doubtful one. An error with the files of a
+    task costs only its own verdict, and so does a lack of time by ``clock``; a note says so.
     """
     verified, known, began_s = dict(found), dict[str, _Verdict](), clock()
     for key, diagnosis in found.items():
@@ -95,7 +94,7 @@ def with_outputs(
 
 
 def with_known_outputs(diagnosis: Diagnosis, at_the_end: Diagnosis | None) -> Diagnosis:
-    """Return a new diagnosis with what the outputs showed at the end: files may have moved since."""
+    """Return a diagnosis with what the outputs showed at the end: files may have moved since."""
     is_doubtful = at_the_end is not None and at_the_end.cause in (MISSING_OUTPUTS, DAMAGED_OUTPUTS)
     if at_the_end is None or diagnosis.cause or not is_doubtful:
         return diagnosis
@@ -201,10 +200,7 @@ def _wrote_anything(folder: str, own: OwnFiles) -> bool:
 
 
 def _checks(paths: Mapping[str, bool], elapsed_s: Callable[[], float]) -> Iterable[FileCheck]:
-    """Yield the verdicts on the first 64 files, fewer if that takes long.
-
-    ``paths`` says of each file whether it is still being written.
-    """
+    """Yield the verdicts on the first 64 files, fewer if that takes long; True: it is still being written."""
     for path, still_written in list(paths.items())[:_MAX_CHECKED]:
         if elapsed_s() > _CHECK_FOR_S:
             return
@@ -212,7 +208,7 @@ def _checks(paths: Mapping[str, bool], elapsed_s: Callable[[], float]) -> Iterab
 
 
 def _with_done(judged: Judgement, missing: Sequence[str]) -> Judgement:
-    """Return the judgement; doubtful if what was to show the end of the work is missing."""
+    """Doubt a success if what was to show the end of the work is missing."""
     if not missing:
         return judged
     are = "is" if len(missing) == 1 else "are"

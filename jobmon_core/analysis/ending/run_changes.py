@@ -49,10 +49,9 @@ def compared_run(home: Home, job: WatchedJob, task: Task | None = None) -> Compa
 def find_last_good(
     home: Home, store: JobStore, run: ComparedRun, may_go_on: Callable[[], bool] = lambda: True
 ) -> ComparedRun | None:
-    """Return the newest earlier success of the same name and script; None if there is none.
+    """Return the newest earlier success of the same name and, as far as known, the same script.
 
-    If the script of one of the two jobs is not known, the name suffices. ``may_go_on`` is asked before each
-    state file is read; without its consent, the search ends.
+    ``may_go_on`` is asked before each state file is read.
     """
     path = script_path(run.job, run.record)
     for job in _jobs_of_same_name(store, run.job, may_go_on):
@@ -65,7 +64,7 @@ def find_last_good(
 
 
 def commits_after(good: ComparedRun, run: ComparedRun) -> int | None:
-    """Return how many commits lie between two runs, as git says."""
+    """Return how many commits lie between two runs."""
     old, new = (each.record.git if each.record else None for each in (good, run))
     if old and new and old.commit and new.commit and old.commit != new.commit and old.root == new.root:
         return commits_between(new.root, old.commit, new.commit, Runner())
@@ -73,7 +72,7 @@ def commits_after(good: ComparedRun, run: ComparedRun) -> int | None:
 
 
 def changed_while_running(run: ComparedRun) -> list[str]:
-    """Return those files that the script names whose content was changed while the task ran."""
+    """Return the files that the script names whose content was changed while the task ran."""
     if run.task is None or run.record is None:
         return []
     started_s, until_s = run.task.start_s, inf
@@ -129,7 +128,7 @@ def _line(run: ComparedRun, good: ComparedRun | None, commits: int | None) -> st
 def _jobs_of_same_name(
     store: JobStore, job: WatchedJob, may_go_on: Callable[[], bool]
 ) -> Iterator[WatchedJob]:
-    """Yield the jobs whose state files contain the name, newest first; only the newest files are read."""
+    """Yield the jobs whose state files contain the name, newest first."""
     mark = f'"name": {json.dumps(job.name)}'.encode("ascii")  # most files need not be parsed
     paths = sorted(store.paths(), key=lambda path: path.stem.split("-")[2:], reverse=True)
     for path in islice(paths, _MAX_SEARCHED):

@@ -59,10 +59,9 @@ def decision_about(
     alive: str = "",
     machine: MachineFolders | None = None,
 ) -> Decision:
-    """Return what follows the end of an attempt.
+    """Return what follows the end of an attempt whose only task has been diagnosed.
 
-    Its only task has been diagnosed; ``progress`` is read up to the ends of its logs. ``alive`` says why the
-    next attempt must wait although the end is proved, see `why_alive`.
+    ``progress`` is read up to the ends of its logs; as to ``alive``, see `why_alive`.
 
     Raises:
         ValueError: it is no attempt of a lineage, or has not ended.
@@ -100,9 +99,7 @@ def decision_about(
 
 def _unseen(job: WatchedJob, task: Task) -> str:
     """Return that a job of Ray may have saved where only its cluster sees it; else empty."""
-    folder = ""
-    if is_ray(job.backend):
-        folder = checkpoint_folder(job, task)
+    folder = checkpoint_folder(job, task) if is_ray(job.backend) else ""
     place = folder if os.path.isdir(folder) else os.path.dirname(folder)  # noqa: PTH112, PTH120 - texts
     if not folder or os.access(place, os.R_OK | os.X_OK):
         return ""
@@ -150,10 +147,7 @@ def facts_of_end(
     lines: Sequence[str],
     submitted: Submitted,
 ) -> EndFacts:
-    """Return what an end, its diagnosis, its progress and the last lines of its logs show.
-
-    The arguments of ``submitted`` are all words of the command.
-    """
+    """Return what an end, its diagnosis, its progress and the last lines of its logs show."""
     stated = stated_cause(evidence_of(end, backend))
     cause = _cause(found, end) or (stated.id if stated else "")
     is_success = end.outcome is Outcome.SUCCESS
@@ -178,12 +172,10 @@ def facts_of_end(
 
 
 def with_partition(end: EndFacts, partition: Partition) -> EndFacts:
-    """Return the facts with what the partition gives; a node of it has more than one CPU or GPU may get."""
-    requested = end.requested
-    most = None
-    if requested.memory_option == _OF_NODE:
-        most = partition.node_memory_bytes
-    limits = replace(requested, max_memory_bytes=most, max_limit_s=partition.max_time_s)
+    """Return the facts with what the partition gives, of memory only to a whole node."""
+    is_of_node = end.requested.memory_option == _OF_NODE
+    most = partition.node_memory_bytes if is_of_node else None
+    limits = replace(end.requested, max_memory_bytes=most, max_limit_s=partition.max_time_s)
     return replace(end, nodes_seen=partition.total_nodes, requested=limits)
 
 
@@ -204,10 +196,8 @@ def _requested(end: End, submitted: Submitted) -> Requested:
 
 
 def _cause(found: Diagnosis | None, end: End) -> str:
-    is_known = found is not None and (found.label is not None or end.outcome is Outcome.SUCCESS)
-    if found and is_known:
-        return found.cause or ""
-    return ""
+    is_known = found and (found.label is not None or end.outcome is Outcome.SUCCESS)
+    return found.cause or "" if found and is_known else ""
 
 
 def proof_of_death(job: WatchedJob, task: Task, end: End) -> tuple[str, str]:
@@ -216,32 +206,24 @@ def proof_of_death(job: WatchedJob, task: Task, end: End) -> tuple[str, str]:
         return _proof_of_slurm(job, task, end)
     has_code = end.exit_code is not None or end.signal is not None
     if is_ray(job.backend):
-        proof = ""
-        if has_code or end.reason == STOPPED:
-            proof = f"Ray shows {end.raw_state}"
+        proof = f"Ray shows {end.raw_state}" if has_code or end.reason == STOPPED else ""
         return proof, f"ray job list --address {job.cluster}"
     if end.source is Source.NONE or not (has_code or end.state in _WITHOUT_CODE):
         find = (
             f"grep -lz {LINEAGE_VARIABLE}={job.attempt.lineage if job.attempt else ''} /proc/[0-9]*/environ"
         )
         return "", find if is_local(job.backend) else f"ssh {job.cluster} '{find}'"
-    recorded = "its exit code was recorded"
-    if not has_code:
-        recorded = end.reason or "its machine was restarted"
+    recorded = "its exit code was recorded" if has_code else end.reason or "its machine was restarted"
     if not is_local(job.backend):
         recorded = f"on {scheduler_phrase(job.backend, job.cluster)}, {recorded}"
     return recorded, ""  # and see `why_alive`
 
 
 def _proof_of_slurm(job: WatchedJob, task: Task, end: End) -> tuple[str, str]:
-    """Return the source that shows a final state, unless another shows the task alive; and the command."""
-    cluster = ""
-    if job.remote:
-        cluster = f" -M {job.cluster}"
+    """Return the source that shows a final state, unless another shows the task alive."""
+    cluster = f" -M {job.cluster}" if job.remote else ""
     how = f"squeue -t all -j {job.ref}{cluster}; sacct -X -j {job.ref}{cluster} -o JobID,State,End"
-    record = None
-    if task.inquiry:
-        record = task.inquiry.record
+    record = task.inquiry.record if task.inquiry else None
     is_alive = end.state.is_alive or (record is not None and record.state.is_alive)
     is_shown = end.source in (Source.QUEUE, Source.ACCOUNTING, Source.RECORD) and not job.unprovable_why
     return (f"{end.source} shows {end.raw_state}" if is_shown and not is_alive else ""), how
@@ -253,6 +235,4 @@ def _failed_node(end: End, cause: str, lines: Sequence[str]) -> str:
     named = {match[1] for line in lines for match in _FAILED_NODE.finditer(line)}
     if len(named) == 1:
         return named.pop()
-    if not named and _ONE_NODE.fullmatch(end.nodes):
-        return end.nodes
-    return ""
+    return end.nodes if not named and _ONE_NODE.fullmatch(end.nodes) else ""

@@ -59,9 +59,9 @@ def pick(
 ) -> PickedCheckpoint | None:
     """Return the newest complete checkpoint of an attempt that has ended, or of the attempts before it.
 
-    Of numbered checkpoints the highest step counts, not the latest time; a step beyond all the work there is
-    to do only if no other is complete: a program would find nothing left to do. If the attempt resumed from
-    one, no later one of an earlier attempt counts: that one was incomplete, or the user chose to go back.
+    Of numbered ones the highest step counts, not the latest time; one beyond all the work only if no other is
+    complete: a program would find nothing left to do. If the attempt resumed from one, no later one of an
+    earlier attempt counts: that was incomplete, or the user chose to go back.
     """
     search = CheckpointSearch(job, task, progress, now_s, script, machine=machine)
     every = [each for each in own_checkpoints(search, lineage) if each.is_complete]
@@ -110,7 +110,7 @@ def is_still(picked: PickedCheckpoint, machine: MachineFolders | None = None) ->
 def checkpoint_at(
     path: str, now_s: float, machine: MachineFolders | None = None
 ) -> tuple[Checkpoint | None, str]:
-    """Return the checkpoint with this absolute path, complete or not; None if none has it, and why."""
+    """Return the checkpoint with this absolute path, complete or not, or why there is none."""
     folder, name = os.path.split(path)
     place, listed, read = folder_of(machine, folder)
     looked = find_checkpoints(
@@ -149,9 +149,7 @@ def in_folder(looked: FoundCheckpoints) -> Iterator[Checkpoint]:
 
 def _earlier_runs(job: WatchedJob, lineage: Lineage) -> Iterator[tuple[float, float]]:
     """Yield from when to when each earlier attempt may have saved (Unix seconds)."""
-    number = 0
-    if job.attempt:
-        number = job.attempt.number
+    number = job.attempt.number if job.attempt else 0
     for attempt in lineage.attempts:
         if attempt.number < number:
             following = lineage.attempt(attempt.number + 1)
@@ -179,10 +177,7 @@ def as_picked(own: Checkpoint, machine: MachineFolders | None = None) -> PickedC
 
 
 def _identity_of(checkpoint: Checkpoint) -> tuple[int, int] | None:
-    """Return the device and the inode of a checkpoint; None if a part of it is gone, or not the user's.
-
-    One of TensorFlow is several files, whose names begin with its own: the first of them stands for it.
-    """
+    """Return the device and the inode; of the several files of one of TensorFlow, those of the first."""
     try:
         parts = checkpoint.files or (checkpoint.path, *_parts_below(checkpoint.path))
         if all(map(_is_own, parts)):

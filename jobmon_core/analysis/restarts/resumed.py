@@ -69,9 +69,7 @@ class AttemptLook(NamedTuple):
     @property
     def unit(self) -> str:
         """What the number of the checkpoint counts."""
-        if counts_epochs(self.place.resume_from):
-            return "epoch"
-        return "step"
+        return "epoch" if counts_epochs(self.place.resume_from) else "step"
 
     @property
     def started_s(self) -> float:
@@ -135,9 +133,7 @@ def _note(look: AttemptLook, first: Progress, events: Iterable[Event], lineages:
             last = end if look.task.end else attempt.last_step
             lineage = lineage.with_attempt(replace(attempt, first_step=begin, last_step=last))
         is_over = why and lineage.id and not lineage.ended_why
-        if is_over:
-            return replace(lineage, ended_why=why, ended_s=look.now_s)
-        return lineage
+        return replace(lineage, ended_why=why, ended_s=look.now_s) if is_over else lineage
 
     lineages.update(look.place.lineage, noted)
 
@@ -152,9 +148,8 @@ def _earlier(
 
 def _resume(look: AttemptLook, state: ResumeState, last: TaskProgress) -> Resume:
     step = look.place.resume_step or 0
-    interval = None
-    if state.watched:
-        interval = float(step - max(each.step for each in state.watched))
+    saved = max((each.step for each in state.watched or ()), default=None)
+    interval = None if saved is None else float(step - saved)
     losses = tuple(sample.loss for sample in last.history.samples)
     return Resume(look.place.number, step, look.unit, last.progress, losses, interval)
 
@@ -174,9 +169,8 @@ def _first_counts(
             is_explained |= _says_loaded(update, look.place)
             state = fold(state, matcher.readings([update], state.table))
             shown = judge(state)
-            step = None
-            if shown and like and is_same_counter(shown, like):
-                step = step_in(shown, look.unit)
+            is_same = shown and like and is_same_counter(shown, like)
+            step = step_in(shown, look.unit) if shown and is_same else None
             if shown and step and step not in {step_in(each, look.unit) for each in first[-1:]}:
                 first.append(shown)
             if len(first) == ENOUGH:
@@ -190,9 +184,7 @@ def _own_beginning(look: AttemptLook, path: str, shared: Container[str]) -> byte
     """Return the beginning of what an attempt has written to a log."""
     earlier = look.job.earlier_logs.get(path)
     if earlier is None:
-        if path in shared:
-            return b""
-        return read_regular(path, HEAD_BYTES) or b""
+        return b"" if path in shared else read_regular(path, HEAD_BYTES) or b""
     part = read_head(path, _MAX_EARLIER)
     own = part.appended_to(earlier)
     if own is part and not part.complete:
@@ -211,8 +203,7 @@ def _says_loaded(update: bytes, place: AttemptPlace) -> bool:
 def _late_writer(state: ResumeState, look: AttemptLook) -> tuple[ResumeState, tuple[Event, ...]]:
     """Return an event if a file changes that only an earlier attempt can still write.
 
-    This one has resumed above the checkpoint of that file, so it does not save it again. New files do not
-    count: an evaluation may add its results.
+    This one has resumed above its checkpoint. New files do not count: an evaluation may add its results.
     """
     for file in state.watched or ():
         try:

@@ -35,7 +35,7 @@ class LogFollower:
 
     @classmethod
     def after(cls, path: str, size: int) -> LogFollower:
-        """Return a follower that begins with the line that is unfinished after ``size`` bytes of a file."""
+        """Return a follower that begins with the line that is unfinished after ``size`` bytes."""
         start = max(0, size - _MAX_UNFINISHED)
         data = b""
         with suppress(Unreadable), regular_file(path) as file:
@@ -79,13 +79,8 @@ class LogFollower:
 
 
 def _last_whole_state(line: bytes) -> str:
-    """Return the last state of an unfinished line; the one before it, if the last one is written in part.
-
-    srun passes on what it read so far, e.g. the first half of a progress bar.
-    """
+    """Return the last state of a line; the one before, if srun has passed on only a part of the last one."""
     states = ["".join(clean_lines(state)).rstrip() for state in line.split(b"\r") if state]
     before, last = ["", "", *states][-2:]
     is_in_part = 0 < len(last) < len(before) and last[-1] != before[-1]
-    if is_in_part:
-        return before
-    return last
+    return before if is_in_part else last

@@ -49,9 +49,7 @@ class RegularFile:
     size: int  # bytes, when it was opened
 
     def read_at(self, offset: int, count: int) -> bytes:
-        """Return ``count`` bytes, fewer only at the end of the file.
-
-        An offset that no file can have, as a damaged file may name it, gives no bytes.
+        """Return ``count`` bytes, fewer only at the end; none at an offset that no file can have.
 
         Raises:
             OSError: the storage or its server failed.
@@ -88,7 +86,7 @@ def regular_file(path: str) -> Iterator[RegularFile]:
 
 
 def read_regular(path: str, max_bytes: int) -> bytes | None:
-    """Return the first bytes of a regular file; None if there is none or it cannot be read."""
+    """Return the first bytes of a regular file that can be read."""
     try:
         with regular_file(path) as file:
             return file.read_at(0, max_bytes)
@@ -159,23 +157,18 @@ def _describe_type(mode: int, path: str) -> str:
 def find_rotated(path: str) -> str:
     """Return ``path``; if it does not exist, its newest non-empty rotated copy, if any. Never raises.
 
-    An existing empty log is not replaced, because a copy next to it may belong to an earlier job.
+    A copy next to an existing empty log may belong to an earlier job.
     """
     if not path or os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a folder without permission
         return path
     candidates = [path + suffix for suffix in _ROTATED_SUFFIXES]
     copies = [(modified, copy) for copy in candidates if (modified := _modified_ns(copy))]
-    if copies:
-        return max(copies)[1]
-    return path
+    return max(copies)[1] if copies else path
 
 
 def _modified_ns(path: str) -> int:
-    """Return the modification time of a non-empty regular file in ns since the epoch; 0 for anything else."""
     try:
         status = os.stat(path)  # noqa: PTH116 - the user's path, unchanged
     except (OSError, ValueError):
         return 0
-    if stat.S_ISREG(status.st_mode) and status.st_size:
-        return status.st_mtime_ns
-    return 0
+    return status.st_mtime_ns if stat.S_ISREG(status.st_mode) and status.st_size else 0

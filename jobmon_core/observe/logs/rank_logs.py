@@ -42,13 +42,11 @@ def rank_logs(
 ) -> tuple[str, ...]:
     """Return the paths of at most 64 non-empty files of single ranks. Never raises.
 
-    These are logs next to the main logs with the job id in their names, logs in folders with the job id in
-    their names, and the files of torchrun workers. Files of other users, symbolic links and files that are
-    not among ``own`` are ignored; None: the time of the run is not known. The oldest modification comes
-    first, because a rank that died stopped writing before those that waited for it. ``log_paths`` are the
-    main logs, ``texts`` their lines, in which torchrun prints paths. ``job_id`` must be unique to this job or
-    array task; None skips the search by id. The id of a whole array is not unique: the names of all its
-    tasks' logs contain it.
+    These are logs next to the main logs with the job id in their names or in that of their folder, and the
+    files of torchrun workers, whose paths the ``texts`` of the main logs name. Files of other users, symbolic
+    links and files that are not among ``own`` are ignored; None: the time of the run is not known. The oldest
+    comes first: a rank that died stopped writing before those that waited for it. ``job_id`` must be unique
+    to this job or task (that of a whole array is not).
     """
     folders = sorted({str(Path(path).parent) for path in log_paths if path})
     budget = ScanBudget()
@@ -80,13 +78,11 @@ def _identity(path: str) -> tuple[int, int] | None:
 def _logs_with_id(
     job_id: int, folder: str, main_names: Container[str], budget: ScanBudget
 ) -> list[FoundFile]:
-    """Return the logs in ``folder`` that have the job id in their own names or in that of a folder.
+    """Return the logs with the job id in their names or in that of a folder.
 
     ``main_names`` are the names of the main logs up to the job id.
     """
-    no_index = ""
-    if job_id < _MAX_INDEX:
-        no_index = r"(?<!\d_)"
+    no_index = r"(?<!\d_)" if job_id < _MAX_INDEX else ""
     number = re.compile(rf"(?i)(?P<counted>{_COUNTED})?(?<!\d){no_index}{job_id}(?!\d)")
 
     def has_id(name: str) -> bool:
@@ -112,7 +108,7 @@ def _is_log_in_job_folder(name: str) -> bool:
 
 
 def _select(files: Iterable[FoundFile]) -> list[FoundFile]:
-    """Sort files by modification time; if there are too many, keep those most likely to show the cause."""
+    """Sort files by modification time; of too many, keep those most likely to show the cause."""
     modification_order = attrgetter("modified_ns", "path")
     ordered = sorted(files, key=modification_order)
     if len(ordered) <= _MAX_FILES:
@@ -165,7 +161,7 @@ def newest_attempts(files: Iterable[FoundFile]) -> list[FoundFile]:
 
 
 def _printed_paths(texts: Iterable[str]) -> Iterable[str]:
-    """Return up to 64 distinct paths that the lines print, the last ones if there are more."""
+    """Return the last 64 distinct paths that the lines print."""
     paths: deque[str] = deque(maxlen=_MAX_PATHS)
     for text in texts:
         if ERROR_FILE not in text and "log directory set to" not in text:
@@ -177,42 +173,31 @@ def _printed_paths(texts: Iterable[str]) -> Iterable[str]:
 
 
 def read_error_file(path: str) -> LogExcerpt | None:
-    """Return the traceback and the message in an ``error.json`` as unnumbered lines. Never raises.
-
-    None if the file has neither, is not valid JSON, or cannot be read.
-    """
+    """Return the traceback and the message in an ``error.json`` as unnumbered lines. Never raises."""
     data = read_regular(path, _MAX_ERROR_BYTES) or b""
     try:
         record: object = json.loads(data.decode("utf-8", errors="replace"))
     except (ValueError, RecursionError):
         return None
     lines = clean_lines(_error_text(record).encode("utf-8", errors="replace"))
-    if any(lines):
-        return LogExcerpt(path, lines, first_number=None, complete=True)
-    return None
+    return LogExcerpt(path, lines, first_number=None, complete=True) if any(lines) else None
 
 
 def _error_text(record: object) -> str:
     """Return the traceback of a record, followed by its message if the traceback does not contain it.
 
     torchrun writes ``{"message": {"message": TEXT, "extraInfo": {"py_callstack": TRACEBACK}}}`` or
-    ``{"message": TEXT}``. A record that is only a text counts as a message.
+    ``{"message": TEXT}``; a record may be only a text.
     """
     error = _member(record, "message") if isinstance(record, dict) else record
     message = _text(_member(error, "message") if isinstance(error, dict) else error)
     traceback = _text(_member(_member(error, "extraInfo"), "py_callstack"))
-    if message in traceback:
-        return traceback
-    return f"{traceback}\n{message}".lstrip("\n")
+    return traceback if message in traceback else f"{traceback}\n{message}".lstrip("\n")
 
 
 def _member(value: object, key: str) -> object:
-    if isinstance(value, dict):
-        return value.get(key)
-    return None
+    return value.get(key) if isinstance(value, dict) else None
 
 
 def _text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    return ""
+    return value if isinstance(value, str) else ""

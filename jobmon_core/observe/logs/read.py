@@ -1,7 +1,6 @@
-"""Read the lines at the end or at the beginning of a log.
+"""Read the lines at the end or at the beginning of a log, in bounded time and memory.
 
-Time and memory are bounded, however large the file is. No function here raises: problems
-are part of the result.
+No function here raises: problems are part of the result.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class LogChunk:
     note: str = ""  # why a part could not be read; completes a sentence that starts with the path
 
     def without_partial_first_line(self) -> LogChunk:
-        """Drop the first line if its beginning is missing, unless the chunk has no other line."""
+        """Drop the first line if its beginning is missing, unless it is the only one."""
         end = -1 if self.begins_line else self.data.find(b"\n")
         data = self.data[end + 1 :]
         if end < 0 or not data:
@@ -47,10 +46,9 @@ class LogChunk:
         return replace(self, data=data, lines_before=lines_before, begins_line=True)
 
     def without_partial_last_line(self) -> LogChunk:
-        """Drop the last line if its end may be missing, unless the chunk has no other line."""
-        if self.complete:
-            return self
-        return replace(self, data=self.data[: self.data.rfind(b"\n") + 1] or self.data)
+        """Drop the last line if its end may be missing, unless it is the only one."""
+        whole = self.data[: self.data.rfind(b"\n") + 1]
+        return replace(self, data=whole) if whole and not self.complete else self
 
 
 def read_start(file: RegularFile, max_bytes: int) -> LogChunk:
@@ -62,10 +60,7 @@ def read_start(file: RegularFile, max_bytes: int) -> LogChunk:
 
 
 def read_end(file: RegularFile, max_bytes: int) -> LogChunk:
-    """Return the last ``max_bytes`` of a log before the zero bytes at its end, or what is readable of them.
-
-    The lines before the chunk are counted unless it starts after the first 32 MiB of an uncompressed file.
-    """
+    """Return the last ``max_bytes`` of a log before the zero bytes at its end, or what is readable."""
     if _is_compressed(file):
         return _decompressed_end(file, max_bytes)
     end = end_of_text(file)
@@ -81,7 +76,7 @@ def read_end(file: RegularFile, max_bytes: int) -> LogChunk:
 def end_of_text(file: RegularFile) -> int:
     """Return the position after the last nonzero byte; a crashed node leaves zeros at the end of files.
 
-    If the file or its last 32 MiB contain only zeros, this is the size of the file.
+    Beyond 32 MiB of zeros, return the size of the file.
     """
     end = file.size
     while end > 0 and file.size - end < _MAX_ZEROS:
@@ -114,7 +109,7 @@ def _is_compressed(file: RegularFile) -> bool:  # whatever its name
 
 
 def _decompressed(file: RegularFile, faults: list[str]) -> Iterator[bytes]:
-    """Yield the content of a compressed file; if not all of it, add to ``faults`` why."""
+    """Yield the content; if not all of it, add to ``faults`` why."""
     size = 0
     try:
         for count, (piece, read) in enumerate(inflated(file.read_at)):
@@ -158,16 +153,16 @@ HEAD_BYTES = 128 * 1024
 
 
 def read_tail(path: str, max_bytes: int = TAIL_BYTES) -> LogExcerpt:
-    """Read the lines in the last ``max_bytes`` bytes of ``path``.
+    """Read the lines in the last ``max_bytes`` bytes of a log, or of the rotated copy of a missing one.
 
-    If the log is missing, its rotated copy is read. A gzip-compressed log is decompressed, and ``max_bytes``
-    counts decompressed bytes. The lines of any other log have no numbers if more than 32 MiB precede them.
+    Of a gzip-compressed log, ``max_bytes`` counts decompressed bytes. The lines of any other one have no
+    numbers if more than 32 MiB precede them.
     """
     return _read(path, lambda file: read_end(file, max_bytes).without_partial_first_line())
 
 
 def read_head(path: str, max_bytes: int = HEAD_BYTES) -> LogExcerpt:
-    """Read the lines in the first ``max_bytes`` bytes of ``path``; otherwise like ``read_tail``."""
+    """Read the lines in the first ``max_bytes`` bytes of a log; otherwise like `read_tail`."""
     return _read(path, lambda file: read_start(file, max_bytes).without_partial_last_line())
 
 

@@ -32,10 +32,7 @@ class ScanBudget:
     has_left_out: bool = False  # a folder had more entries than could be read
 
     def entries(self, folder: str) -> list[os.DirEntry[str]]:
-        """Return the entries of a folder that have printable names, sorted by name.
-
-        Entries beyond 5,000, or beyond the budget, are left out. Empty if the folder cannot be read.
-        """
+        """Return the entries of a folder that have printable names, sorted by name; at most 5,000."""
         try:
             with os.scandir(folder) as scan:
                 entries = list(islice(scan, min(self.remaining, _MAX_PER_FOLDER)))
@@ -47,7 +44,7 @@ class ScanBudget:
         return sorted(printable, key=lambda entry: entry.name)
 
     def walk(self, folder: str, levels: int) -> Iterator[os.DirEntry[str]]:
-        """Yield the entries of a folder and below; 1 level is ``folder`` alone. Links are not followed."""
+        """Yield the entries of a folder and below, without following links; 1 level is ``folder`` alone."""
         folders = [folder]
         for _ in range(levels):
             entries = [entry for name in folders for entry in self.entries(name)]
@@ -56,7 +53,7 @@ class ScanBudget:
 
 
 def stat_own_file(path: str) -> FoundFile | None:
-    """Return the file at ``path``; None unless it is a non-empty regular file of this user, not a link."""
+    """Return the file at ``path`` if it is a non-empty regular file of this user, not a link."""
     try:
         status = os.lstat(path)
     except (OSError, ValueError):
@@ -69,7 +66,7 @@ def stat_own_file(path: str) -> FoundFile | None:
 def find_files(
     folder: str, accepts: Callable[[str], bool], budget: ScanBudget, levels: int
 ) -> list[FoundFile]:
-    """Return this user's files with an accepted name in ``folder`` and below; 1 level is ``folder`` alone."""
+    """Return this user's files with an accepted name in ``folder`` and below; as to levels, see `walk`."""
     accepted = (entry.path for entry in budget.walk(folder, levels) if accepts(entry.name))
     return list(filter(None, map(stat_own_file, accepted)))
 

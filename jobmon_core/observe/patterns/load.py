@@ -36,12 +36,9 @@ Entry = dict[str, object]
 def read_entries(
     text: str, faults_of: Callable[[Entry], list[str]], build: Callable[[Entry], Built]
 ) -> tuple[tuple[Built, ...], tuple[str, ...], int]:
-    """Read the entries of a JSON text, an object with a version and a list of rules.
+    """Return what the rules of a JSON text build, all faults of it, and the number of rules with faults.
 
-    ``faults_of`` returns every fault of an entry, as ``key: what is wrong``; ``build`` gets those without.
-
-    Returns:
-        What was built, all faults of the file, and the number of entries with faults.
+    ``faults_of`` returns every fault of a rule, as ``key: what is wrong``; ``build`` gets those without.
     """
     try:
         document = json.loads(text)
@@ -88,9 +85,7 @@ def _unknown_key(key: str, known: Collection[str]) -> str:
 def text_faults(key: str, value: object) -> list[str]:
     """Return a fault unless the value is a text that is not empty."""
     is_valid = isinstance(value, str) and bool(value.strip())
-    if is_valid:
-        return []
-    return [f"{key}: must be a non-empty text"]
+    return [] if is_valid else [f"{key}: must be a non-empty text"]
 
 
 FILE_NAME = "error_patterns.json"
@@ -121,7 +116,7 @@ class PatternFile:
 
     @property
     def note(self) -> str:
-        """What of the file is not used, and why; empty if all of it is used."""
+        """What of the file is not used, and why."""
         if self.skipped:
             skipped = f"skipped {count(self.skipped, 'pattern')} of {self.source} because of faults"
             return f"{skipped}; `jobmon patterns check` lists them"
@@ -136,8 +131,7 @@ def load_patterns(own: Iterable[Pattern] = ()) -> tuple[Pattern, ...]:
     """Load the shipped patterns; the user's ``own`` come first, or replace those with the same id.
 
     Raises:
-        Invalid: the shipped file cannot be read or has faults; the exception lists them. A regex
-            that does not compile is not noticed here.
+        Invalid: the shipped file has faults, apart from a regex that does not compile.
     """
     # the examples are left to the tests: to compile and try all takes longer than a diagnosis
     shipped = read_patterns(shipped_patterns_path(), check_examples=False, of_anyone=True)
@@ -156,8 +150,7 @@ def overlay(shipped: Iterable[Pattern], own: Iterable[Pattern]) -> tuple[Pattern
 def read_patterns(path: Path, *, check_examples: bool = True, of_anyone: bool = False) -> PatternFile:
     """Read one pattern file. ``check_examples`` compiles each regex and tries it on the examples.
 
-    A file of another user than this one and root counts as faulty, unless ``of_anyone``: it can turn failures
-    into other ones, or hide them.
+    A file of another user than this one and root is faulty, unless ``of_anyone``: it can hide failures.
     """
     try:
         with regular_file(str(path)) as file:
@@ -176,7 +169,7 @@ def read_patterns(path: Path, *, check_examples: bool = True, of_anyone: bool = 
 
 
 def parse_patterns(text: str, source: str, *, check_examples: bool = True) -> PatternFile:
-    """Read patterns from JSON, as ``read_patterns`` does; ``source`` is the path of the file."""
+    """Read patterns from JSON; ``source`` is the path of the file."""
     faults_of = partial(_entry_faults, check_examples=check_examples)
     return PatternFile(source, *read_entries(text, faults_of, _pattern))
 
@@ -199,12 +192,8 @@ def _value_faults(key: str, value: object) -> list[str]:
     elif key == _OPTIONAL_KEY:
         is_valid, expected = isinstance(value, bool), "true or false"
     else:
-        if key in _REQUIRED_KEYS:
-            return text_faults(key, value)
-        return []
-    if is_valid:
-        return []
-    return [f"{key}: must be {expected}, not {value!r}"]
+        return text_faults(key, value) if key in _REQUIRED_KEYS else []
+    return [] if is_valid else [f"{key}: must be {expected}, not {value!r}"]
 
 
 def _list_faults(key: str, value: object) -> list[str]:
@@ -221,9 +210,7 @@ def _regex_faults(entry: dict[str, object]) -> list[str]:
     for index, text in enumerate(texts):
         if text_faults("regex", text):
             continue  # reported with the other values
-        key = "regex"
-        if isinstance(value, list):
-            key = f"regex[{index}]"
+        key = f"regex[{index}]" if isinstance(value, list) else "regex"
         try:
             regex = compile_regex(text)
         except ValueError as error:

@@ -67,8 +67,7 @@ class Matcher:
     def _candidates(self, data: bytes) -> list[tuple[int, bytes, set[int]]]:
         """Return, in order, the number and the text of each line to try, and the alternatives to try on it.
 
-        Every line of ``data`` must end with a line end. One search ignores case for all literals, which is
-        faster than two searches; then the case of each hit is compared.
+        One search ignores case for all literals, faster than two; then the case of each hit is compared.
         """
         exact, caseless = self._exact, self._caseless
         candidates = []

@@ -39,7 +39,7 @@ def ignores_case(regex: str) -> bool:
 
 
 def literals_of(regex: str) -> Sequence[str]:
-    """Return texts of which each line that ``regex`` matches contains one; none are known of a user's."""
+    """Return texts of which each line that a shipped ``regex`` matches contains one."""
     return next((part[regex] for part in _shipped_literals().values() if regex in part), ())
 
 
@@ -54,9 +54,8 @@ def _shipped_literals() -> Mapping[str, Mapping[str, list[str]]]:
 
 
 def may_show_failure(data: bytes, own: Sequence[str] = ()) -> bool:
-    """Whether a line of ``data`` matches the expression of a failure, or a traceback begins in it.
+    """Whether a traceback begins, or a line matches ``own`` or the expression of a failure reported early.
 
-    The expressions are those of the failures that are reported while a job runs, and the user's ``own``.
     Patterns that would show that such a line is harmless are not tried.
     """
     text = _without_repetitions(data)
@@ -79,7 +78,7 @@ def may_show_failure(data: bytes, own: Sequence[str] = ()) -> bool:
 
 
 def _suspected(text: bytes) -> set[str]:
-    """Return the shipped expressions that may match a line of a text, which is as `_reduced` returns it."""
+    """Return the shipped expressions that may match a line of a text that is `_reduced`."""
     expressions = _expressions_by_literal()
     if len(text) < _LONG:
         found = [regexes for literal, regexes in expressions.items() if literal in text]

@@ -32,7 +32,7 @@ class FormatFile(NamedTuple):
     """The content of the file of progress formats."""
 
     formats: tuple[Format, ...]
-    labels: dict[Role, str]  # expressions for the labels of bars that do not count the job itself
+    labels: dict[str, str]  # by `Role`: expressions for the labels of bars that do not count the job
 
 
 @cache
@@ -48,11 +48,9 @@ def shipped_formats() -> FormatFile:
 def user_formats(patterns: Mapping[str, str]) -> tuple[Format, ...]:
     """Return formats for the user's patterns: a name and an expression each.
 
-    A name with ``loss``, ``lr``, ``learning_rate`` or ``grad_norm`` stands for that metric, and one with
-    ``throughput``, ``rate`` or ``speed`` for the rate. One with ``epoch``, ``item``, ``batch``, ``step``,
-    ``iter`` or ``sample`` stands for a counter: one group is the current value, a second one the total. Any
-    other pattern, and one whose name says what is measured, e.g. ``step_time``, finds metrics of its own, see
-    `metrics_of`; but two groups that do not both have names are a counter of steps.
+    The name says which metric it finds, see `known_metric`, or what it counts, see `unit_of`: one group is
+    the current value, a second one the total. Any other finds metrics of its own, see `metrics_of`; but two
+    groups that do not both have names are a counter of steps.
 
     Raises:
         ValueError: an expression is not valid, or has no group or too many; the text names the pattern.

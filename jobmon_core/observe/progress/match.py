@@ -72,7 +72,7 @@ _NO_LABEL = _Label()
 class FormatMatcher:
     """Matches updates against the formats; compiles only those that can match."""
 
-    def __init__(self, formats: Sequence[Format], labels: Mapping[Role, str]) -> None:
+    def __init__(self, formats: Sequence[Format], labels: Mapping[str, str]) -> None:
         """Prepare ``formats``: the first that matches wins. ``labels`` has the expressions for labels."""
         self._formats = [each for each in formats if each.role is not Role.METRICS]
         self._metrics = [each for each in formats if each.role is Role.METRICS]
@@ -92,8 +92,7 @@ class FormatMatcher:
     def readings(self, updates: Sequence[bytes], table: str = "") -> list[Reading]:
         """Return what the updates say, in their order; the metrics come last, only their latest values.
 
-        ``table`` is the header of a table that began before these updates; empty if there is none. It names
-        the columns of the updates that are rows of the table.
+        ``table`` is the header of a table of which these updates may be rows.
         """
         if not updates:
             return []
@@ -120,15 +119,14 @@ class FormatMatcher:
         return found
 
     def _literals_in(self, text: bytes) -> set[str]:
-        """Return the formats' literals that are in the text; one search for all is the fastest."""
-        hits = self._literal_finder.find_matches_as_indexes(text.lower(), overlapping=True)
+        hits = self._literal_finder.find_matches_as_indexes(text.lower(), overlapping=True)  # the fastest way
         return {self._literals[index] for index, _, _ in hits}
 
     def _of_update(self, update: bytes, formats: Iterable[Format], table: str) -> list[Reading]:
         """Return all readings of one update, those of whole epochs before the counts within them.
 
-        Of the shipped formats that count, only the first that matches is used, and one more that may stand
-        beside it; if the user's own patterns count anything, none. A row of the table counts if none does.
+        Of shipped formats that count, the first that matches is used, and one more that may stand beside it;
+        if the user's own patterns count anything, none. A row of the table counts if nothing else does.
         """
         found: list[Reading] = []
         counts: list[Reading] = []
@@ -143,9 +141,8 @@ class FormatMatcher:
         if table and not counts:
             groups = row_of(table, update.decode("utf-8", "replace"))
             row = self._reading(ROW, groups) if groups else None
-            if row:
-                return [*found, row]
-            return found
+            counts = [row] if row else []
+            return found + counts
         return counts + found
 
     def _readings_of(self, each: Format, update: bytes) -> list[Reading]:
@@ -153,13 +150,9 @@ class FormatMatcher:
         return [reading for reading in readings if reading is not None]
 
     def _metric(self, each: Format, update: bytes) -> Reading | None:
-        of_training = (
-            groups for groups in self._matches(each, update) if not _NOT_TRAINING.intersection(groups)
-        )
-        groups = next(of_training, None)
-        if groups:
-            return self._reading(each, groups)
-        return None
+        found = self._matches(each, update)
+        groups = next((groups for groups in found if not _NOT_TRAINING.intersection(groups)), None)
+        return self._reading(each, groups) if groups else None
 
     def _matches(self, each: Format, update: bytes) -> Iterator[dict[str, str]]:
         if each.id not in self._compiled:
@@ -193,7 +186,7 @@ class FormatMatcher:
     def _new_label(self, text: str) -> _Label:
         plain = plain_label(text)
         regexes = self._label_regexes.items()
-        roles = (role for role, regex in regexes if compile_regex(regex).search(to_bytes(plain)))
+        roles = (Role(role) for role, regex in regexes if compile_regex(regex).search(to_bytes(plain)))
         label = _Label(plain, next(roles, Role.MAIN))
         if epoch := _LABEL_EPOCH.search(text):
             return label._replace(epoch=float(epoch[1]), epochs=float(epoch[2]) if epoch[2] else None)
@@ -208,9 +201,9 @@ class FormatMatcher:
             read |= {"epoch": label.epoch, "epochs": label.epochs}
         n, total, unit = _counted(each, groups, label.unit)
         metrics = tuple(_metrics(each, groups))
-        if _lacks_values(each, groups, n if n is not None else read.get("epoch")) or (
-            each.metrics and not metrics
-        ):
+        has_no_count = each.role in _COUNTERS and n is None and read.get("epoch") is None
+        is_no_table = each.role is Role.TABLE and not is_header(groups["marker"])
+        if has_no_count or is_no_table or (each.metrics and not metrics):
             return None
         return Reading(
             format=each,
@@ -227,19 +220,11 @@ class FormatMatcher:
         )
 
 
-def _lacks_values(each: Format, groups: dict[str, str], count: float | None) -> bool:
-    if each.role in _COUNTERS:
-        return count is None
-    return each.role is Role.TABLE and not is_header(groups["marker"])
-
-
 def _role(each: Format, label: _Label, unit: str) -> Role:
     if each.role is not Role.MAIN:
         return each.role
     is_download = label.role is Role.MAIN and unit == BYTE and each.is_bar
-    if is_download:
-        return Role.LOADING
-    return label.role
+    return Role.LOADING if is_download else label.role
 
 
 def _is_batch(reading: Reading) -> bool:
@@ -281,9 +266,7 @@ def _metrics(each: Format, groups: dict[str, str]) -> Iterator[tuple[str, float]
 
 
 def _count(groups: dict[str, str], name: str) -> float | None:
-    if name in groups:
-        return count_of(groups[name])
-    return None
+    return count_of(groups[name]) if name in groups else None
 
 
 def _rate(groups: dict[str, str]) -> float | None:
@@ -292,6 +275,4 @@ def _rate(groups: dict[str, str]) -> float | None:
     period = _count(groups, "period_s")
     if period is None and (milliseconds := _count(groups, "period_ms")) is not None:
         period = milliseconds / 1000
-    if period:
-        return 1 / period
-    return None
+    return 1 / period if period else None

@@ -35,7 +35,7 @@ class ProgressReader:
     """Reads the progress from the bytes of one log."""
 
     def __init__(self, matcher: FormatMatcher, state: LogState | None = None, offset: int = 0) -> None:
-        """Go on from ``state``, which is that after the first ``offset`` bytes of the log."""
+        """Go on from ``state``, that after the first ``offset`` bytes."""
         self._matcher = matcher
         self.state = state or LogState()  # after the whole blocks so far
         self.offset = offset  # likewise, in the log
@@ -50,7 +50,7 @@ class ProgressReader:
 
     @property
     def progress(self) -> Progress | None:
-        """The progress that the log shows; None if it shows none."""
+        """The progress that the log shows."""
         return judge(self.shown)
 
     def feed(self, chunk: bytes) -> None:
@@ -65,9 +65,7 @@ class ProgressReader:
         self.offset += start
 
     def _after(self, updates: list[bytes]) -> LogState:
-        if updates:
-            return fold(self.state, self._matcher.readings(updates, self.state.table))
-        return self.state
+        return fold(self.state, self._matcher.readings(updates, self.state.table))
 
 
 def read_progress(
@@ -81,10 +79,8 @@ def read_progress(
 ) -> ReaderState:
     """Read what the logs of one job say since ``state``, at most ``max_bytes`` of each file.
 
-    The counts of ``worker_logs`` are summed, see `merged`.
-
-    With ``ended``, the last line of a file counts as complete even if it does not end with a newline.
-    For a file that cannot be read, the earlier state is kept, with the reason as its ``problem``.
+    As to ``worker_logs``, see `merged`. With ``ended``, the last line counts even without a newline. Of a
+    file that cannot be read, the earlier state is kept, with the reason as its ``problem``.
 
     Raises:
         Invalid: the shipped formats cannot be read.
@@ -106,7 +102,7 @@ def read_progress(
 def _read_on(
     before: FileState, file: RegularFile, matcher: FormatMatcher, max_bytes: int, *, ended: bool
 ) -> FileState:
-    """Return the state after the new bytes of a file; see `MAX_BYTES` for too many of them."""
+    """Return the state after the new bytes of a file; as to too many, see `MAX_BYTES`."""
     inode = os.fstat(file.descriptor).st_ino
     if file.size < before.size or before.inode not in (None, inode):
         before = FileState(before.path)  # truncated, or another file

@@ -42,7 +42,7 @@ def is_header(text: str) -> bool:
 
 
 def row_of(header: str, text: str) -> dict[str, str] | None:
-    """Return the cells of a row below a header, by the names of a `Format`'s groups; None if it is no row."""
+    """Return the cells of a row below a header, by the names of a `Format`'s groups."""
     for separator, columns, count in _layouts(header):
         cells = _cells(text, separator)
         if len(cells) == count + 1 and _SPEED.fullmatch(cells[-1]):
@@ -55,13 +55,13 @@ def row_of(header: str, text: str) -> dict[str, str] | None:
 
 
 def _has_values(cells: list[str], separator: str) -> bool:
-    """Whether the cells hold values, most of them if a visible separator or a tab shows that it is a row."""
+    """Whether the cells hold values; if a visible separator or a tab shows that it is a row, most of them."""
     known = sum(bool(_VALUE.fullmatch(cell.lower())) for cell in cells)
     return known == len(cells) or (bool(separator.strip(" ")) and known > len(cells) // 2)
 
 
 def _plain(values: dict[str, str]) -> dict[str, str]:
-    """Return the values without the fraction of a count and the sign of a percentage; ``n/N`` gives both."""
+    """Return the values without the fraction of a count and the sign of a percentage; split ``n/N``."""
     n, _, total = values.get("n", "").partition("/")
     if n:
         values["n"] = n.partition(".")[0]
@@ -111,8 +111,8 @@ def _cells(text: str, separator: str) -> list[str]:
     text = text.strip().lstrip("#").strip(" ")
     if separator == " ":
         return [_bare(cell) for cell in text.split()]
-    cells = text.strip("|").split(separator) if separator == "|" else text.split(separator)
-    return [_bare(cell) for cell in cells]
+    text = text.strip("|") if separator == "|" else text
+    return [_bare(cell) for cell in text.split(separator)]
 
 
 def _bare(cell: str) -> str:

@@ -23,7 +23,7 @@ _LARGEST = 1e12  # a count beyond it means "no limit": then the Trainer writes t
 
 
 def read_trainer_state(path: str) -> Progress | None:
-    """Return the progress in a ``trainer_state.json``; None if ``path`` is no such file, or too large."""
+    """Return the progress in a ``trainer_state.json``, unless that is too large."""
     try:
         with regular_file(path) as file:
             content = file.read_at(0, _MAX_BYTES + 1)
@@ -48,8 +48,7 @@ def read_trainer_state(path: str) -> Progress | None:
 def newest_trainer_state(folder: str, own: OwnFiles) -> Progress | None:
     """Return the progress in the newest ``checkpoint-*`` that has a readable ``trainer_state.json``.
 
-    Only the newest three of the folder are tried. None if none of them has the file and is one of ``own``:
-    the same folder may hold the checkpoints of earlier trainings.
+    The newest three are tried, if they are ``own``: the folder may hold those of earlier trainings.
     """
     try:
         with os.scandir(folder) as entries:
@@ -73,16 +72,12 @@ def _modified_s(entry: os.DirEntry[str]) -> float:
 
 def _number(record: object, key: str) -> float | None:
     value = record.get(key) if isinstance(record, dict) else None
-    if isinstance(value, float):
-        return value
-    return None
+    return value if isinstance(value, float) else None
 
 
 def _count(record: object, key: str) -> float | None:
     value = _number(record, key)
-    if value is not None and 0 <= value < _LARGEST:
-        return value
-    return None
+    return value if value is not None and 0 <= value < _LARGEST else None
 
 
 def _latest(history: list[Any], key: str) -> float | None:

@@ -47,9 +47,7 @@ def end_of_block(data: bytes, start: int, offset: int) -> int:
     found = [position for end in _ENDS if (position := data.find(end, least, most)) >= 0]
     if found:
         return min(found) + 1
-    if len(data) >= most:
-        return most
-    return 0
+    return most if len(data) >= most else 0
 
 
 def split_updates(data: bytes) -> list[bytes]:
@@ -65,7 +63,7 @@ def split_updates(data: bytes) -> list[bytes]:
 def thinned(updates: list[bytes]) -> list[bytes]:
     """Return the first and the last of updates that look the same.
 
-    Those in which a counter reaches 100 % or may have restarted are returned too, with their neighbours.
+    Those in which a counter reaches 100 % or may have restarted stay too, with their neighbours.
     """
     if not updates:
         return []
@@ -87,7 +85,7 @@ def thinned(updates: list[bytes]) -> list[bytes]:
 
 
 def _restarts(shapes: list[bytes]) -> list[int]:
-    """Return the indices around a shorter update, since a counter with fewer digits may have restarted."""
+    """Return the indices around a shorter update: a counter with fewer digits may have restarted."""
     lengths = list(map(len, shapes))
     shorter = list(compress(range(1, len(lengths)), map(lt, lengths[1:], lengths)))
     if len(shorter) > _MAX_RESTARTS:  # the lengths vary, or several counters alternate
@@ -103,13 +101,8 @@ def updates_without_ray(data: bytes) -> list[bytes]:
     if data.startswith(b"(") or b"\n(" in data:
         data = _WORKER.sub(b"", _SERVICE.sub(b"", data))
     updates = [update for update in data.split(b"\n") if update]
-    if _REPEATED_MARK in data:
-        return _without_notes(updates)
-    return updates
-
-
-def _without_notes(updates: list[bytes]) -> list[bytes]:
-    """Return the updates without ``[repeated ...]``; of equal ones that have it, only the first."""
+    if _REPEATED_MARK not in data:
+        return updates
     known: set[bytes] = set()
     kept = []
     for update in updates:

@@ -135,8 +135,7 @@ class _Diagnoser:
             return self._of_completed_job()
         root = self._root()
         stated = stated_cause(self._evidence)
-        made_job_hang = root and self._evidence.state in _AFTER_HANG and not self._is_doubtful(root)
-        if stated is not None and not made_job_hang:
+        if stated is not None and not self._made_job_hang(root):
             return self._from_cause(stated, _STATED if stated.is_certain else _SUSPECTED)
         implied = implied_cause(self._evidence)
         if root is not None and not (implied and self._is_doubtful(root)):
@@ -239,6 +238,9 @@ class _Diagnoser:
         losses = {each.position: each for each in self._analysis.matches if _is_nan_loss(each)}
         first = nan_at_end(self._analysis.lines, tuple(losses)) if losses else None
         return None if first is None else losses[first]
+
+    def _made_job_hang(self, root: Match | None) -> bool:
+        return root is not None and self._evidence.state in _AFTER_HANG and not self._is_doubtful(root)
 
     def _no_failure(self, title: str, explanation: str, confidence: float) -> Diagnosis:
         patterns = [match.pattern for match in self._analysis.matches]

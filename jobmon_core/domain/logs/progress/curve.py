@@ -25,14 +25,14 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """At least two points of a run: its finished units, strictly rising, and when they were finished."""
+    """When units, strictly rising, were finished; at least two points."""
 
     times_s: Sequence[float]
     units: Sequence[float]
 
     @classmethod
     def of(cls, history: History) -> Curve | None:
-        """Return the curve of ``history``; None if it has fewer than two samples, or is damaged."""
+        """Return the curve of ``history``, unless that has fewer than two samples or is damaged."""
         if len(history.samples) < 2 or not is_sound(history):  # noqa: PLR2004 - a line needs two points
             return None
         return cls(
@@ -41,32 +41,28 @@ class Curve:
 
     @property
     def span_units(self) -> float:
-        """The units finished along the curve."""
+        """The units finished."""
         return self.units[-1] - self.units[0]
 
     @property
     def span_s(self) -> float:
-        """The time along the curve."""
+        """The time that took."""
         return self.times_s[-1] - self.times_s[0]
 
-    def time_at(self, units: float) -> float:
-        """Return when ``units`` were finished; beyond the curve, the time of its nearer end."""
-        return _interpolate(self.units, self.times_s, (units,))[0]
-
     def times_at(self, units: Sequence[float]) -> list[float]:
-        """Return when each of ``units`` were finished, as `time_at` does."""
+        """Return when each of ``units`` were finished; beyond the curve, the time of its nearer end."""
         return _interpolate(self.units, self.times_s, units)
 
     def units_at(self, time_s: float) -> float:
-        """Return how much was finished at ``time_s``; beyond the curve, the units of its nearer end."""
+        """Return how much was finished at ``time_s``, likewise."""
         return _interpolate(self.times_s, self.units, (time_s,))[0]
 
     def pace_from(self, start: float) -> float:
-        """Return the seconds per unit since ``start`` units; of the whole curve if nothing was done since."""
+        """Return the seconds per unit since ``start``; of the whole curve if nothing was done since."""
         done = self.units[-1] - start
         if done <= _NEXT_TO_NOTHING * self.span_units:
             return self.span_s / self.span_units
-        return (self.times_s[-1] - self.time_at(start)) / done
+        return (self.times_s[-1] - self.times_at([start])[0]) / done
 
     def paces(self, parts: int) -> list[float]:
         """Return the seconds per unit in each of ``parts`` parts with equal progress."""
@@ -85,18 +81,18 @@ class Curve:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean of at least one value."""  # the statistics module would add 0.5 MB to a monitor
+    """The mean; the statistics module would add 0.5 MB to a monitor."""
     return sum(values) / len(values)
 
 
 def median(values: Iterable[float]) -> float:
-    """Return the median of at least one value."""
+    """The median of at least one value."""
     ordered = sorted(values)
     return mean(ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1])
 
 
 def weighted_median(values: Iterable[tuple[float, float]]) -> float:
-    """Return the weighted median of at least one (value, weight) pair."""
+    """The median of (value, weight) pairs."""
     ordered = sorted(values)
     half = sum([weight for _, weight in ordered]) / 2
     for value, weight in ordered:
@@ -133,10 +129,9 @@ _SHORTEST_DISTANCE = 0.1  # a single pause before this share of the progress bel
 
 
 def without_regular_pauses(curve: Curve, found: dict[float, float], total: float) -> tuple[Curve, float]:
-    """Return ``curve`` without its pauses, and the seconds of those still to come, if they are regular.
+    """Return the curve of a run of ``total`` units without its pauses, and the seconds of those to come.
 
-    ``found`` are all pauses of the curve, ``total`` the units of the whole run. If the pauses are not
-    regular, return the curve as it is, and 0.0.
+    If the pauses ``found`` are not regular, return the curve as it is, and 0.0.
     """
     pauses = _joined(found, _SAME * curve.span_units)
     period = _period(list(pauses), curve)

@@ -40,14 +40,16 @@ _HIGH, _MEDIUM = 0.12, 0.3
 def estimate(history: History, total: float | None, now_s: float) -> Estimate:
     """Return when the run will have finished ``total`` units, as of ``now_s`` (Unix seconds).
 
-    ``remaining_s`` is None while there are too few data: no total, fewer than three updates, or less than 5 %
-    of the units that the run had to do when it started. The rates need two updates.
+    There is no end while there are fewer than three updates, or less than 5 % of the units are done. The
+    rates need two updates.
     """
     curve = Curve.of(history)
     if curve is None or curve.span_s <= 0:
         return Estimate()
     rates = Estimate(_recent_rate(curve), curve.span_units / curve.span_s)
-    if not total or not _has_enough(curve, total):
+    # a resumed run starts in the middle
+    is_early = not total or curve.span_units < _MIN_SHARE * (total - curve.units[0])
+    if not total or is_early or len(curve.units) < _MIN_UPDATES:
         return rates
     forecast = _forecast(curve, total, history.longest_pause_s)
     is_overdue = now_s - curve.times_s[-1] > _PATIENCE * history.longest_pause_s
@@ -56,10 +58,9 @@ def estimate(history: History, total: float | None, now_s: float) -> Estimate:
 
 
 def estimate_or_printed(history: History, progress: Progress | None, now_s: float) -> Estimate:
-    """Return an `estimate`; while that has no end, if possible one with a wide range and low confidence.
+    """Return an `estimate`; while that has no end, one with a wide range and low confidence.
 
-    The remaining time is then the one that the log prints, else follows from the speed that it prints, else
-    from the average speed so far.
+    The remaining time is then the one that the log prints, else follows from the printed or average speed.
     """
     found = estimate(history, progress.total if progress else None, now_s)
     if found.remaining_s is not None or progress is None or progress.fraction == 1.0:
@@ -80,17 +81,10 @@ _Forecast = tuple[float, float, float]
 
 
 def _counted_down(found: Estimate, forecast: _Forecast, history: History, now_s: float) -> Estimate:
-    idle_s = 0.0
-    if history.samples:
-        idle_s = max(0.0, now_s - history.samples[-1].at_s)
+    idle_s = max(0.0, now_s - history.samples[-1].at_s) if history.samples else 0.0
     counted_s = min(idle_s, _PATIENCE * history.longest_pause_s)
     remaining_s, shortest_s, longest_s = (max(0.0, each_s - counted_s) for each_s in forecast)
     return replace(found, remaining_s=remaining_s, shortest_s=shortest_s, longest_s=longest_s)
-
-
-def _has_enough(curve: Curve, total: float) -> bool:
-    own = total - curve.units[0]  # a resumed run starts in the middle
-    return len(curve.units) >= _MIN_UPDATES and curve.span_units >= _MIN_SHARE * own
 
 
 def _recent_rate(curve: Curve) -> float:
@@ -125,13 +119,11 @@ def _change(curve: Curve) -> float | None:
         distance = max(min(after) - max(before), min(before) - max(after))
         if distance > best and distance > _CHANGE * min(mean(before), mean(after)):
             best, found = distance, index + 1  # the first part after the change may hold some of the old pace
-    if found is None:
-        return None
-    return curve.units[0] + found * curve.span_units / _CHANGE_PARTS
+    return None if found is None else curve.units[0] + found * curve.span_units / _CHANGE_PARTS
 
 
 def _drift(curve: Curve, rest: float) -> float:
-    """Return the pace expected for the rest, as a multiple of that of the last half; 1.0 without a drift."""
+    """Return the pace expected for the rest, as a multiple of that of the last half."""
     paces = curve.paces(_DRIFT_PARTS)[1:]  # the first part holds the start
     slope, offset, fit = _line(paces)
     if fit < _DRIFT_FIT or abs(slope) * len(paces) < _LEAST_DRIFT * mean(paces):
@@ -157,9 +149,7 @@ def _confidence(forecast: _Forecast, past_s: float) -> Confidence:
     whole_s = max(remaining_s, (past_s + remaining_s) / 2)
     if width_s <= _HIGH * whole_s:
         return Confidence.HIGH
-    if width_s <= _MEDIUM * whole_s:
-        return Confidence.MEDIUM
-    return Confidence.LOW
+    return Confidence.MEDIUM if width_s <= _MEDIUM * whole_s else Confidence.LOW
 
 
 _MARGIN = 1.1  # of the longest expected run time
@@ -175,7 +165,7 @@ _STEPS_S = (  # run time, step: up to this run time, a limit is a multiple of th
 def limit_outlook(
     estimate: Estimate, started_s: float, deadline_s: float, now_s: float
 ) -> LimitOutlook | None:
-    """Compare an estimate with the time limit of a job (Unix seconds); None if the estimate has no end."""
+    """Compare an estimate that has an end with the time limit of a job (Unix seconds)."""
     if estimate.remaining_s is None or estimate.shortest_s is None or estimate.longest_s is None:
         return None
     left_s = max(0.0, deadline_s - now_s)
@@ -197,6 +187,4 @@ def time_limit(duration_s: float) -> str:
     hours, minute = divmod(rest, 60)
     if days:
         return f"{days}-{hours:02}:{minute:02}"
-    if hours:
-        return f"{hours}:{minute:02}:00"
-    return f"{minute}:00"
+    return f"{hours}:{minute:02}:00" if hours else f"{minute}:00"

@@ -10,31 +10,29 @@ _TOKENS = "tokens_per_s"
 
 
 def percentage(fraction: float, decimals: int = 1) -> str:
-    """Return a share: ``67.3%``; ``100%`` only for all of it."""
+    """Return e.g. ``67.3%``; ``100%`` only for all of it."""
     if fraction >= 1:
         return "100%"
     return f"{min(fraction, 1 - 10 ** -(decimals + 2)):.{decimals}%}"
 
 
 def loss(value: float | None) -> str:
-    """Return a loss in few characters: ``0.3451``, ``1.2e-06``, ``nan``; empty if there is none."""
+    """Return a loss in few characters: ``0.3451``, ``1.2e-06``, ``nan``."""
     if value is None:
         return ""
     text = f"{value:.4g}"
-    if len(text) <= len("-0.3451"):
-        return text
-    return f"{value:.1e}"
+    return text if len(text) <= len("-0.3451") else f"{value:.1e}"
 
 
 def metrics(progress: Progress) -> list[str]:
-    """Return the further metrics, each with its name: ``step time 52.3 ms``, ``accuracy 0.91``."""
+    """Return the further metrics: ``step time 52.3 ms``, ``accuracy 0.91``."""
     return [_metric(name, value) for name, value in progress.metrics.items()]
 
 
 def last_figures(progress: Progress) -> str:
-    """Return the loss and the user's own metrics, e.g. ``loss 0.412, accuracy 0.93``; empty without any."""
+    """Return the loss and the user's own metrics, e.g. ``loss 0.412, accuracy 0.93``."""
     own = [_metric(name, value) for name, value in progress.metrics.items() if name not in (*_TIMES, _TOKENS)]
-    return ", ".join([*([f"loss {loss(progress.loss)}"] if progress.loss is not None else []), *own])
+    return ", ".join([f"loss {loss(progress.loss)}", *own] if progress.loss is not None else own)
 
 
 def _metric(name: str, value: float) -> str:
@@ -48,12 +46,10 @@ def _metric(name: str, value: float) -> str:
 
 
 def units(progress: Progress) -> str:
-    """Return what is finished, e.g. ``67,300/100,000 steps`` or ``67,300 steps``, or that it is not clear."""
+    """Return e.g. ``67,300/100,000 steps`` or ``67,300 steps``."""
     if progress.unclear:
         return f"not clear: {', '.join(progress.unclear)}"
-    total = ""
-    if progress.total:
-        total = f"/{number(progress.total)}"
+    total = f"/{number(progress.total)}" if progress.total else ""
     unit = progress.unit if progress.current == 1 and not total else plural(progress.unit)
     return f"{number(progress.current)}{total} {unit}".rstrip()
 
@@ -62,20 +58,16 @@ def position(progress: Progress) -> str:
     """Return e.g. ``step 1,200 of 5,000`` or ``42%``."""
     if progress.unit == "%":
         return f"{number(progress.current)}%"
-    total = ""
-    if progress.total:
-        total = f" of {number(progress.total)}"
+    total = f" of {number(progress.total)}" if progress.total else ""
     return f"{progress.unit} {number(progress.current)}{total}"
 
 
 def done(progress: Progress) -> str:
-    """Return e.g. ``67.3% (67,300/100,000 steps)``; without a total, what is finished."""
+    """Return e.g. ``67.3% (67,300/100,000 steps)``."""
     if progress.fraction is None:
         return units(progress)
     share = percentage(progress.fraction)
-    if progress.unit == "%":
-        return share
-    return f"{share} ({units(progress)})"
+    return share if progress.unit == "%" else f"{share} ({units(progress)})"
 
 
 def share(progress: Progress) -> str:
@@ -84,14 +76,14 @@ def share(progress: Progress) -> str:
 
 
 def batch(progress: Progress) -> str:
-    """Return e.g. ``batch 300/1,000``; empty if it is not known, or is what `units` counts."""
+    """Return e.g. ``batch 300/1,000``, unless `units` counts that."""
     if progress.batch is None or not progress.batches or progress.batch == progress.current:
         return ""
     return f"batch {number(progress.batch)}/{number(progress.batches)}"
 
 
 def epoch(progress: Progress) -> str:
-    """Return e.g. ``epoch 3/4``; empty if it is not known, or is what `units` counts."""
+    """Return e.g. ``epoch 3/4``, unless `units` counts that."""
     if progress.epoch is None or progress.unit == "epoch":
         return ""
     return f"epoch {number(progress.epoch)}" + (f"/{number(progress.epochs)}" if progress.epochs else "")

@@ -23,11 +23,10 @@ _EVEN = 0.05  # weight of an even spacing against the shape of the curve
 
 
 def add_sample(history: History, sample: Sample) -> History:
-    """Return ``history`` with one more sample.
+    """Return ``history`` with one more sample, if that is plausible and no older.
 
-    A ``current`` below nine tenths of the last one begins a new run, with a new history. Any other sample is
-    ignored if it shows no progress (so the gap between two samples is a pause), is older than the last one,
-    or is not a plausible number.
+    A ``current`` below nine tenths of the last one begins a new history. Any other one that is no progress is
+    ignored, so the gap between two samples is a pause.
     """
     if not (0 <= sample.at_s <= _LARGEST and 0 <= sample.current <= _LARGEST):  # nan too
         return history
@@ -49,7 +48,7 @@ def add_sample(history: History, sample: Sample) -> History:
 
 
 def is_sound(history: History) -> bool:
-    """Whether `add_sample` can have made this history; one from a damaged file may be anything."""
+    """Whether `add_sample` can have made it; one from a damaged file may be anything."""
     times_s = [sample.at_s for sample in history.samples]
     units = [sample.current for sample in history.samples]
     ends = (*times_s[:1], *times_s[-1:], *units[:1], *units[-1:])  # all others lie between them
@@ -69,7 +68,7 @@ def _moved(median_s: float, pause_s: float) -> float:
 
 
 def _thinned(samples: Sequence[Sample]) -> tuple[Sample, ...]:
-    """Drop the old samples that the curve needs least, never two neighbours at once."""
+    """Drop the old samples that the curve needs least, no two neighbours at once."""
     old = range(1, len(samples) - _RECENT)
     dropped: set[int] = set()
     for index in sorted(old, key=lambda i: _importance_s(*samples[i - 1 : i + 2])):

@@ -14,7 +14,7 @@ COUNTERS = ("epoch", "step", "batch", "it", "%")  # units of which each may stan
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the logs of one program say about its progress, as of their last line about it."""
+    """What the logs of one program say last about its progress."""
 
     current: float = 0.0  # finished units of the whole job
     total: float | None = None  # units of the whole job
@@ -41,13 +41,11 @@ class Progress:
 
     @property
     def fraction(self) -> float | None:
-        """The finished share of the whole job, from 0 to 1; None if the total is not known."""
-        if not self.total:
-            return None
-        return min(1.0, max(0.0, self.current / self.total))
+        """The finished share of the whole job, from 0 to 1."""
+        return min(1.0, max(0.0, self.current / self.total)) if self.total else None
 
     def at_speed_s(self, average_per_s: float | None = None) -> float | None:
-        """Return how long the rest takes at the speed of the log, else at this one; None if not known."""
+        """Return how long the rest takes at the speed of the log, else at this one."""
         speed = self.rate_per_s or average_per_s
         if self.total and speed and self.current < self.total:
             return (self.total - self.current) / speed
@@ -75,7 +73,7 @@ class History:
 
 
 class Confidence(StrEnum):
-    """How much an estimate is worth."""
+    """What an estimate is worth."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -94,7 +92,7 @@ class Estimate:
     confidence: Confidence = Confidence.LOW
 
     def without_end(self) -> Estimate:
-        """Return the rates alone, for a run whose end cannot be estimated."""
+        """Return the rates alone."""
         return replace(self, remaining_s=None, shortest_s=None, longest_s=None)
 
 
@@ -110,7 +108,7 @@ class LimitOutlook:
 
 @dataclass(frozen=True, slots=True)
 class KnownProblems:
-    """The problems of a run that were reported or begin to show, so that each is reported once."""
+    """The problems of a run that were reported or begin to show: each is reported once."""
 
     stalled_since_s: float | None = None  # the last progress before the stall
     stall_is_failure: bool = False  # it has lasted for as long as the user allows

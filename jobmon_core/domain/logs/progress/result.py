@@ -36,8 +36,7 @@ def with_result(
 ) -> Diagnosis:
     """Return the diagnosis of a run that has ended, with how far it came if its logs show that.
 
-    ``expected`` is how many units the user said there are to do, None if the user did not. A success that did
-    clearly less, and has no other cause, gets the cause `INCOMPLETE`.
+    A success that did clearly less than the user ``expected``, and has no other cause, is `INCOMPLETE`.
     """
     progress = followed.progress
     if progress is None or not followed.history.samples:  # this run has shown none
@@ -69,8 +68,7 @@ def with_time_needed(
 ) -> Diagnosis:
     """Return the diagnosis of a run that reached its time limit, with the time that it would have needed.
 
-    If it made no progress for long, the advice says instead that more time may not help. It ended at
-    ``ended_s`` (Unix seconds) after ``elapsed_s``.
+    If it made no progress for long, the advice says instead that more time may not help.
     """
     progress, samples = followed.progress, followed.history.samples
     if progress is None or not samples or progress.fraction == 1.0 or progress.end_marker:
@@ -97,7 +95,7 @@ def with_time_needed(
 
 
 def _work(progress: Progress, followed: TaskProgress) -> str:
-    """Return e.g. ``100,000 items, 245.8 items/s on average``; empty for a percentage or without work."""
+    """Return e.g. ``100,000 items, 245.8 items/s on average``."""
     if progress.unit == "%" or progress.current <= 0:
         return ""
     speed = rate(estimate(followed.history, None, 0.0).average_rate_per_s, progress.unit)
@@ -112,14 +110,14 @@ def _position(progress: Progress) -> str:
 
 
 def _of_total(progress: Progress) -> str:
-    """Return e.g. ``67,300 of 100,000``; of a finished count, or without a total, only what was counted."""
+    """Return e.g. ``67,300 of 100,000``."""
     if not progress.total or progress.current >= progress.total:
         return number(progress.current)
     return f"{number(progress.current)} of {number(progress.total)}"
 
 
 def _is_short(progress: Progress, followed: TaskProgress, expected: float | None) -> bool:
-    """Whether less was done than ``expected``, and neither the log nor the way it counts explains that."""
+    """Whether less was done than ``expected``, and neither the log nor how it counts explains that."""
     counts_the_same = expected is not None and progress.total == expected and progress.unit not in COUNTERS
     if expected is None or not counts_the_same or progress.end_marker:  # e.g. "Early stopping"
         return False
@@ -130,9 +128,9 @@ def _is_short(progress: Progress, followed: TaskProgress, expected: float | None
 
 
 def early_divergence(followed: TaskProgress) -> str:
-    """Return evidence that a run which stopped early has diverged, as the end of a sentence; empty without.
+    """Return evidence that a run which stopped early has diverged, as the end of a sentence.
 
-    The samples are those of jobmon's looks at the log, so an outlier between two looks is not seen.
+    An outlier between two of jobmon's looks at the log is not seen.
     """
     progress = followed.progress
     if progress is None or not _EARLY_STOP.search(progress.end_marker):
@@ -152,9 +150,7 @@ def early_divergence(followed: TaskProgress) -> str:
 
 def _norm(sample: Sample) -> float:
     value = sample.grad_norm or 0.0
-    if math.isnan(value):
-        return math.inf
-    return value
+    return math.inf if math.isnan(value) else value
 
 
 def _end_of_start(progress: Progress, last: float) -> float:

@@ -31,7 +31,7 @@ class WorkerState(StrEnum):
 def worker_progress(
     before: WorkerProgress | None, progress: Progress | None, written_s: float
 ) -> WorkerProgress:
-    """Return what is known of a worker after a look at its log, which was last written at ``written_s``."""
+    """Return what is known of a worker after a look at its log."""
     first = before.first if before else None
     if progress and (first is None or progress.current < first.current):
         first = Sample(written_s, progress.current)
@@ -39,28 +39,25 @@ def worker_progress(
 
 
 def worker_rate_per_s(worker: WorkerProgress) -> float | None:
-    """Return the units per second of a worker: as its log prints them, else since it first showed any."""
+    """Return the units per second, as the log prints them, else since it first showed any."""
     progress, first = worker.progress, worker.first
-    if progress is None or progress.rate_per_s or first is None or worker.written_s <= first.at_s:
-        if progress:
-            return progress.rate_per_s
+    if progress is None:
         return None
+    if progress.rate_per_s or first is None or worker.written_s <= first.at_s:
+        return progress.rate_per_s
     return (progress.current - first.current) / (worker.written_s - first.at_s)
 
 
 def worker_state(worker: WorkerProgress, now_s: float, stall_timeout_s: float | None = None) -> WorkerState:
-    """Return the state of a worker of a running job; ``stall_timeout_s`` is the one that the user names."""
-    progress = worker.progress
-    if progress and (progress.fraction == 1.0 or progress.end_marker):
+    """Return the state of a worker of a running job; ``stall_timeout_s`` is the user's."""
+    if has_done_its_share(worker.progress):
         return WorkerState.FINISHED
     is_silent = now_s - worker.written_s >= (stall_timeout_s or _SILENT_S)
-    if is_silent:
-        return WorkerState.SILENT
-    return WorkerState.RUNNING
+    return WorkerState.SILENT if is_silent else WorkerState.RUNNING
 
 
-def has_done_its_share(progress: Progress | None, lines: Sequence[str]) -> bool:
-    """Whether the log of an ended worker shows that it had finished, by its progress or its last ``lines``.
+def has_done_its_share(progress: Progress | None, lines: Sequence[str] = ()) -> bool:
+    """Whether a worker had finished by its progress or, once it has ended, by the last ``lines`` of its log.
 
     A line that reports success counts only if the log has no other of its kind, e.g. about each batch.
     """
@@ -74,10 +71,9 @@ def has_done_its_share(progress: Progress | None, lines: Sequence[str]) -> bool:
 
 
 def how_far_each_came(workers: Mapping[str, WorkerProgress], exits: Mapping[str, str]) -> str:
-    """Whether all workers of an ended job reached their totals, else the last progress of the others.
+    """Return that all workers of an ended job reached their totals, or how far the others came.
 
-    Both are by the names of the workers' logs; ``exits`` says how workers ended, as far as that is known.
-    Empty if fewer than two workers have a log of their own.
+    ``exits`` says how workers ended, likewise by the names of their logs. Empty for fewer than two workers.
     """
     if len(workers) < 2:  # noqa: PLR2004 - the job's own progress says as much
         return ""
@@ -90,9 +86,7 @@ def how_far_each_came(workers: Mapping[str, WorkerProgress], exits: Mapping[str,
     ]
     if not others:
         codes = {exits.get(name) for name in workers}
-        how = ""
-        if len(codes) == 1 and None not in codes:
-            how = f", and ended with {codes.pop()}"
+        how = f", and ended with {codes.pop()}" if len(codes) == 1 and None not in codes else ""
         return f"all {len(workers)} workers reached their total{how}"
     reached = f"{len(done)} of {len(workers)} workers reached their total"
     return f"{reached}; {listed(others, _MAX_SHOWN)}"

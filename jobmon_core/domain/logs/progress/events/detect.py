@@ -41,15 +41,13 @@ class Observation:
     idle_sign: str = ""  # e.g. "nothing was written to its logs for 12m"; empty if there was output
     quiet_s: float = 0.0  # for how long nothing was written
     stall_timeout_s: float | None = None  # set by the user; replaces `stall_after_s`
-    stall_is_failure_s: float | None = (
-        None  # set by the user: after a stall for so long, the job is cancelled
-    )
+    stall_is_failure_s: float | None = None  # set by the user: after such a stall, the job is cancelled
     slowdown_percent: float | None = None  # set by the user: a speed lower by this much is reported
     has_finished_workers: bool = False  # their sum grows more slowly, since some have done their share
 
 
 def progress_events(previous: KnownProblems, seen: Observation) -> tuple[KnownProblems, tuple[Event, ...]]:
-    """Compare an observation with the problems known so far."""
+    """Return the problems from now on, and what is new."""
     samples = seen.history.samples
     if not samples:
         return previous, ()
@@ -66,24 +64,19 @@ def progress_events(previous: KnownProblems, seen: Observation) -> tuple[KnownPr
                 Event(seen.now_s, EventKind.RESTARTED, f"started again ({figures.position(seen.progress)})")
             )
     for problem, detect in _DETECTORS.items():
-        change = detect(known, seen)
-        if change is not None:
-            known, kind, text = change
+        known, kind, text = detect(known, seen) or (known, None, "")
+        if kind is EventKind.STALLED:
+            subject = STALL_CANCELLED if known.stall_is_failure else ""
+            lasting_s = seen.now_s - samples[-1].at_s, seen.quiet_s
+            events.append(Event(seen.now_s, kind, text, subject=subject, lasting_s=lasting_s))
+        elif kind:
             ended = problem if kind is EventKind.RECOVERED else None
-            if kind:
-                is_stall, is_failure = kind is EventKind.STALLED, known.stall_is_failure
-                lasting_s = (seen.now_s - samples[-1].at_s, seen.quiet_s) if is_stall else ()
-                subject = ""
-                if is_stall and is_failure:
-                    subject = STALL_CANCELLED
-                events.append(
-                    Event(seen.now_s, kind, text, ended=ended, subject=subject, lasting_s=lasting_s)
-                )
+            events.append(Event(seen.now_s, kind, text, ended=ended))
     return known, tuple(events)
 
 
 def stall_after_s(history: History) -> float:
-    """Return the number of seconds without progress after which a run may have stalled."""
+    """Return after how long without progress a run may have stalled."""
     return max(
         _STALL_FLOOR_S,
         _STALL_LONGEST_FACTOR * history.longest_pause_s,
@@ -119,7 +112,7 @@ def _detect_stall(known: KnownProblems, seen: Observation) -> _Change:
 
 
 def _detect_failure(known: KnownProblems, seen: Observation, idle_s: float) -> _Change:
-    """Check a known stall: whether neither progress nor output came for as long as the user allows."""
+    """Whether neither progress nor output came for as long as the user allows."""
     limit_s, is_silent = seen.stall_is_failure_s, bool(seen.idle_sign)
     if limit_s is None or known.stall_is_failure or not is_silent or min(idle_s, seen.quiet_s) < limit_s:
         return None
@@ -144,9 +137,8 @@ def _detect_slowdown(known: KnownProblems, seen: Observation) -> _Change:
 def _slowdown(known: KnownProblems, seen: Observation, paces: Paces, factor: float) -> _Change:
     """Check a run that is not reported as slow yet.
 
-    It is reported once both recent paces exceed the bound and the slowdown has lasted, see `_has_lasted`. The
-    bound is ``factor`` times its usual pace, or slightly above the worst of its earlier stretches if that is
-    more.
+    It is once both recent paces have exceeded the bound for long: ``factor`` times its usual pace, or
+    slightly above the worst of its earlier stretches if that is more.
     """
     # keep the bound of the first slow observation: later, the slowdown is among the earlier stretches
     bound = known.slow_bound or max(factor * paces.usual, _WORST_PACE_FACTOR * paces.worst)
@@ -245,19 +237,19 @@ def _milestone(progress: Progress) -> int:
 
 
 def _pace(seconds: float, unit: str) -> str:
-    """Format a speed in the usual unit: units per second if that is more than one, else seconds per unit."""
+    """Return a speed in units per second if that is more than one, else in seconds per unit."""
     if seconds >= 1 or seconds <= 0:
         return f"{seconds:.3g} s per {unit}"
     return f"{1 / seconds:.3g} {plural(unit)} per s"
 
 
 def is_not_finite(values: Sequence[float], newest: int) -> bool:
-    """Whether each of the ``newest`` values is nan or infinite; False with fewer values."""
+    """Whether each of the ``newest`` values is nan or infinite."""
     return len(values) >= newest and not any(map(math.isfinite, values[-newest:]))
 
 
 def bound_exceeded(values: Sequence[float]) -> float | None:
-    """Return the bound, from the recent past, that the median of the newest values exceeds, else None."""
+    """Return the bound, from the recent past, that the median of the newest values exceeds."""
     finite = [value for value in values if math.isfinite(value)]
     past, newest = finite[:-_NEWEST], finite[-_NEWEST:]
     past = past[-max(_MIN_PAST, len(past) // 2) :]  # a loss falls quickly at the start
@@ -266,9 +258,7 @@ def bound_exceeded(values: Sequence[float]) -> float | None:
     ordered = sorted(past)
     spread = ordered[int(_HIGHEST * (len(ordered) - 1))] - ordered[int(_LOWEST * (len(ordered) - 1))]
     bound = median(past) + _SPREADS * spread + _SHARE * abs(median(past))
-    if median(newest) > bound:
-        return bound
-    return None
+    return bound if median(newest) > bound else None
 
 
 def is_below(values: Sequence[float], bound: float | None) -> bool:
@@ -301,9 +291,11 @@ class Paces:
 
 
 def compare_paces(history: History, total: float | None) -> Paces | None:
-    """Compare the pace of a run of ``total`` units with its own past; None while there is too little past."""
+    """Compare the pace of a run of ``total`` units with its own past, once there is enough of that."""
     curve = Curve.of(history)
-    if curve is None or len(curve.units) < _MIN_PACE_SAMPLES or not _is_under_way(curve, total):
+    if curve is None or len(curve.units) < _MIN_PACE_SAMPLES:
+        return None
+    if curve.span_s < _MIN_S and (total is None or curve.span_units < _MIN_SHARE * total):
         return None
     end, width = curve.units[-1], _window(curve, history)
     start = curve.units[0] + _START * curve.span_units
@@ -316,10 +308,6 @@ def compare_paces(history: History, total: float | None) -> Paces | None:
     return Paces(now, newest, min(earlier), median(earlier), max(earlier))
 
 
-def _is_under_way(curve: Curve, total: float | None) -> bool:
-    return curve.span_s >= _MIN_S or (total is not None and curve.span_units >= _MIN_SHARE * total)
-
-
 def _window(curve: Curve, history: History) -> float:
     pauses_s = max(_LONGEST_PAUSES * history.longest_pause_s, _USUAL_PAUSES * history.median_pause_s)
     window_s = max(_WINDOW * curve.span_s, pauses_s, _LEAST_S)
@@ -327,7 +315,7 @@ def _window(curve: Curve, history: History) -> float:
 
 
 def _paces(curve: Curve, width: float, start: float, end: float) -> list[float]:
-    """Return the paces of stretches with a sample in them; without one, the counter may have jumped."""
+    """Return the paces of stretches with a sample in them: without one, the counter may have jumped."""
     count = int((end - start - width) / (_STRIDE * width)) + 1
     ends = [end - index * _STRIDE * width for index in range(max(0, count))]
     return [

@@ -93,7 +93,7 @@ class SearchResult:
 
 
 def new_run(watch: ErrorWatch, now_s: float) -> tuple[ErrorWatch, tuple[Event, ...]]:
-    """Return the watch for a new run of the task, and the event that ends the errors of the last one."""
+    """Return the watch for a new run, and the event that ends the errors of the last one."""
     is_ongoing = any(not each.is_over for each in watch.reported)
     events = (Event(now_s, EventKind.RESTARTED, "started again after an error"),) if is_ongoing else ()
     return ErrorWatch(logs=watch.logs), events
@@ -103,9 +103,11 @@ def error_events(watch: ErrorWatch, seen: SearchResult) -> tuple[ErrorWatch, tup
     """Return the watch to pass with the next result, and what is new."""
     watch, survived = _mark_survived(watch, seen)
     suspect = _suspect(watch, seen)
-    if suspect is None or not _is_to_be_reported(suspect, seen):
+    if suspect is None or seen.now_s - suspect.since_s < HOLD_S:
         return replace(watch, suspect=suspect), survived
     failure = suspect.failure
+    if not failure.ended_process and failure.log in seen.new_lines:  # it may have been handled
+        return replace(watch, suspect=suspect), survived
     event = replace(failure.event, at_s=seen.now_s)
     current = seen.current.get(failure.log)
     reported = ReportedError(event.subject, event.text, failure.log, seen.now_s, current)
@@ -143,20 +145,15 @@ def _is_new(failure: Failure, watch: ErrorWatch) -> bool:
 
 
 def _is_survived(suspect: Suspect, seen: SearchResult) -> bool:
-    """Whether the program handled a failure that ended no process: it prints on, or makes progress."""
+    """Whether the program handled a failure that ended no process: it prints on or progresses."""
     failure = suspect.failure
     if failure.ended_process or failure.log not in seen.new_lines or failure.log in seen.failing:
         return False
     return suspect.growths + 1 >= _MAX_GROWTHS or _advanced(suspect.current, seen.current.get(failure.log))
 
 
-def _is_to_be_reported(suspect: Suspect, seen: SearchResult) -> bool:
-    is_silent = suspect.failure.log not in seen.new_lines
-    return seen.now_s - suspect.since_s >= HOLD_S and (suspect.failure.ended_process or is_silent)
-
-
 def _mark_survived(watch: ErrorWatch, seen: SearchResult) -> tuple[ErrorWatch, tuple[Event, ...]]:
-    """Mark the failures that the program has survived by now; return the watch, and an event for each."""
+    """Mark the failures that the program has survived by now, with an event for each."""
     after = tuple(each if each.is_over else _looked_at(each, seen) for each in watch.reported)
     events = tuple(
         Event(
@@ -173,7 +170,7 @@ def _mark_survived(watch: ErrorWatch, seen: SearchResult) -> tuple[ErrorWatch, t
 
 
 def _looked_at(reported: ReportedError, seen: SearchResult) -> ReportedError:
-    """Return a reported failure after one more look; a log that shows no progress is judged by its lines."""
+    """A log that shows no progress is judged by its lines."""
     current = seen.current.get(reported.log)
     if current is not None:
         is_over = seen.now_s - reported.at_s >= _SURVIVED_AFTER_S and _advanced(reported.current, current)

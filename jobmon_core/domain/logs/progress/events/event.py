@@ -37,7 +37,7 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to the progress of a job."""
+    """Something that happened to a job's progress."""
 
     at_s: float
     kind: EventKind
@@ -56,9 +56,7 @@ class Event:
     @property
     def name(self) -> str:
         """Its stable name for programs, e.g. ``memory-leak``, ``time-limit``."""
-        if self.kind is EventKind.TROUBLE:
-            return self.subject
-        return self.kind.replace(" ", "-")
+        return self.subject if self.kind is EventKind.TROUBLE else self.kind.replace(" ", "-")
 
     @property
     def since_s(self) -> float:

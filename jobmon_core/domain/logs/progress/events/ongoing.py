@@ -30,31 +30,23 @@ _UNUSUAL_S, _UNUSUAL_LONGEST, _UNUSUAL_MEDIAN = 90.0, 1.5, 5.0
 
 
 def unusual_pause_s(history: History, now_s: float) -> float | None:
-    """Return for how long a run has made no progress, if that is unusually long, else None.
-
-    Until it goes on, its end cannot be estimated.
-    """
+    """Return for how long a run has made no progress, if unusually long: its end cannot be estimated then."""
     if len(history.samples) < _MIN_SAMPLES:
         return None
     idle_s = now_s - history.samples[-1].at_s
-    usual_s = max(
-        _UNUSUAL_S, _UNUSUAL_LONGEST * history.longest_pause_s, _UNUSUAL_MEDIAN * history.median_pause_s
-    )
-    if idle_s > usual_s:
-        return idle_s
-    return None
+    usual_s = max(_UNUSUAL_LONGEST * history.longest_pause_s, _UNUSUAL_MEDIAN * history.median_pause_s)
+    return idle_s if idle_s > max(_UNUSUAL_S, usual_s) else None
 
 
 def ongoing(events: Iterable[Event], task: str = "") -> tuple[EventKind, ...]:
-    """Return the kinds of what is wrong with a task now, the worst first; see `ongoing_events`."""
+    """Return the kinds of `ongoing_events`."""
     return tuple(dict.fromkeys(event.kind for event in ongoing_events(events, task)))
 
 
 def ongoing_events(events: Iterable[Event], task: str = "") -> tuple[Event, ...]:
-    """Return what is wrong with a task now, the worst first, given the job's events, oldest first.
+    """Return what is wrong with a task now, the worst first; ``events`` are the job's, oldest first.
 
-    A recovery ends the events of the kind, and of the subject, that it names, else everything; a restart ends
-    everything.
+    A recovery ends the events of the kind, and of the subject, that it names; a restart ends everything.
     """
     current: dict[tuple[EventKind, str], Event] = {}
     for event in events:
@@ -70,7 +62,7 @@ def ongoing_events(events: Iterable[Event], task: str = "") -> tuple[Event, ...]
 
 
 def brought_up_to(event: Event, now_s: float) -> Event:
-    """Return an event that still lasts at ``now_s``, with the durations in its text up to then."""
+    """Return an event that still lasts, with the durations in its text up to ``now_s``."""
     text, evidence, passed_s = event.text, event.evidence, max(0.0, now_s - event.at_s)
     for lasting_s in event.lasting_s:
         then, now = duration(lasting_s), duration(lasting_s + passed_s)
@@ -79,8 +71,6 @@ def brought_up_to(event: Event, now_s: float) -> Event:
 
 
 def ends(recovery: Event, event: Event) -> bool:
-    """Whether a recovery is from this event, given that both are about the same task."""
-    if recovery.kind is not EventKind.RECOVERED:
-        return False
-    is_kind = recovery.ended in (None, event.kind)
+    """Whether a recovery is from this event of the same task."""
+    is_kind = recovery.kind is EventKind.RECOVERED and recovery.ended in (None, event.kind)
     return is_kind and recovery.subject in ("", event.subject)

@@ -37,7 +37,7 @@ class ChosenCounters:
 
 
 def choose(state: LogState) -> ChosenCounters | None:
-    """Return the counters that stand for the progress; None if the log shows none."""
+    """Return the counters that stand for the progress."""
     candidates = candidates_of(state.tracks)
     if not candidates:
         return None
@@ -56,14 +56,14 @@ def choose(state: LogState) -> ChosenCounters | None:
 
 
 def _slowest(candidates: list[Track], job: Track) -> Track:
-    """Return the bar of the process that is furthest behind, of those that show the same bar."""
+    """Return the bar of the process that is furthest behind."""
     same = [track for track in candidates if _are_same_counter(track, job)]
     live = [track for track in same if not track.is_full and _is_live(track, job)]
     return min(live, key=lambda track: track.n or 0.0, default=job)
 
 
 def _counts_batches_of_items(track: Track, others: list[Track]) -> bool:
-    """Whether a line counts batches or steps beside one that counts the items in them, of a known total."""
+    """Whether a line counts batches or steps beside one that counts the items in them."""
     if track.is_bar or track.n is None or track.unit not in BATCHES:
         return False
     items = [each for each in others if each.unit == "item" and each.total is not None and not each.is_bar]
@@ -73,7 +73,7 @@ def _counts_batches_of_items(track: Track, others: list[Track]) -> bool:
 def _moved_on_by(job: Track, inner: Track) -> Track:
     """Return ``job`` with the count of ``inner``, if that counts the same and is just ahead.
 
-    Return ``inner`` with the total of ``job``, if ``job`` is an old bar that no longer moves.
+    If ``job`` is an old bar that no longer moves, return ``inner`` with its total.
     """
     n, later = job.n or 0.0, inner.n or 0.0
     is_plain = inner.total is None and inner.epoch is None and not (inner.resets or inner.rounds)
@@ -81,13 +81,11 @@ def _moved_on_by(job: Track, inner: Track) -> Track:
         return job
     if later <= _SAME_COUNT_RATIO * n:
         return job._replace(n=later)
-    if _stands_still(job, inner):
-        return inner._replace(total=job.total)
-    return job
+    return inner._replace(total=job.total) if _stands_still(job, inner) else job
 
 
 def _stands_still(bar: Track, line: Track) -> bool:
-    """Whether a bar is not printed any more, while lines that count the same went on from it or passed it."""
+    """Whether lines that count the same went on from a bar that is not printed any more, or passed it."""
     silent = line.last_seen - bar.last_seen
     if bar.last_seen < line.first_seen and line.updates > 1:
         step = ((line.n or 0.0) - (line.first_n or 0.0)) / (line.updates - 1)
@@ -103,7 +101,7 @@ def _stands_still(bar: Track, line: Track) -> bool:
 
 
 def _innermost(candidates: list[Track]) -> Track:
-    """Return the counter of the latest reading; if it is a line about an epoch, the latest within that."""
+    """Return the latest counter; if that is a line about an epoch, the latest one within it."""
     latest = max(candidates, key=LAST_SEEN)
     if not latest.is_epoch_line:
         return latest
@@ -126,7 +124,7 @@ def _is_within(track: Track, epoch_line: Track) -> bool:
 
 
 def candidates_of(tracks: tuple[Track, ...]) -> list[Track]:
-    """Return the counters of the job; without any, those of evaluations, then those of loading."""
+    """Return the counters of the job, else those of evaluations, else those of loading."""
     for role in (Role.MAIN, Role.EVALUATION, Role.LOADING):
         counting = _counting([track for track in tracks if track.role is role and track.may_count])
         if own := [track for track in counting if track.format.startswith(OWN)]:
@@ -161,10 +159,7 @@ def _is_preparation(bar: Track, others: list[Track]) -> bool:
 
 
 def _is_lone_mention(track: Track) -> bool:
-    """Whether the log names a number only once, e.g. a setting.
-
-    False for a bar, the first epoch, and a count with a total within an epoch.
-    """
+    """Whether the log names a number only once, e.g. a setting; no bar, first epoch, or count of an epoch."""
     has_moved = track.rounds > 0 or (track.n, track.epoch) != (track.first_n, track.first_epoch)
     is_first_epoch = track.epoch is not None and track.epoch <= 1
     is_count_in_epoch = track.epoch is not None and track.total is not None
@@ -207,7 +202,7 @@ def _has_begun_with(outer: Track, inner: Track) -> bool:
 
 
 def _is_next_phase(track: Track, before: Track) -> bool:
-    """Whether lines count the same as others that had stopped when they began: steps contain no steps."""
+    """Whether lines count on where others had stopped: steps contain no steps."""
     are_alike = track.unit == before.unit and not (track.is_bar or before.is_bar)
     return are_alike and before.last_seen < track.first_seen
 
@@ -215,12 +210,8 @@ def _is_next_phase(track: Track, before: Track) -> bool:
 def _with_total(candidates: list[Track], inner: Track) -> Track | None:
     if inner.total is not None or inner.epochs is not None:
         return None
-    found = [
-        track
-        for track in candidates
-        if track.total is not None and not track.is_full and _is_live(track, inner)
-    ]
-    return max(found, key=LAST_SEEN, default=None)
+    counting = (each for each in candidates if each.total is not None and not each.is_full)
+    return max((each for each in counting if _is_live(each, inner)), key=LAST_SEEN, default=None)
 
 
 def _are_same_counter(one: Track, other: Track) -> bool:
@@ -256,14 +247,12 @@ def is_per_epoch(track: Track) -> bool:
 
 _SLACK = 0.02  # of the job: lines are printed now and then
 _CONTRADICTION = 0.1  # of the job: shares that differ by more are not those of one job
-_NEAR, _APART = (
-    4,
-    0.1,
-)  # readings, or share of them, in which only one of two counters beside each other is seen
+# readings, or share of them, in which only one of two counters beside each other is seen
+_NEAR, _APART = 4, 0.1
 
 
 def contradiction(job: Track, progress: Progress, others: Sequence[Track]) -> tuple[str, ...]:
-    """Return what ``job`` and one that contradicts it count, e.g. ``120 of 640 steps``; empty without any."""
+    """Return what ``job`` and one that contradicts it count, e.g. ``120 of 640 steps``."""
     share = progress.fraction
     if share is None or progress.total != job.total or job.epoch is not None or job.rounds:
         return ()
@@ -278,8 +267,7 @@ def contradiction(job: Track, progress: Progress, others: Sequence[Track]) -> tu
 def _is_in_another_epoch(job: Track, other: Track, share: float) -> bool:
     """Whether a line names an epoch to which the finished share of the job does not belong.
 
-    Then the total may be that of an epoch. A line that is not printed with each count may mark the end of
-    its epoch.
+    One that is not printed with each count may mark the end of its epoch.
     """
     if job.is_bar or other.epoch is None or (other.epochs or 0.0) <= 1:
         return False

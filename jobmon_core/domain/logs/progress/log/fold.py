@@ -48,7 +48,7 @@ class LogState:
 
 
 def fold(state: LogState, readings: Iterable[Reading]) -> LogState:
-    """Return the state after ``readings``, which are in the order of the log."""
+    """Return the state after these readings."""
     work = _Fold(state)
     for reading in readings:
         work.apply(reading)
@@ -56,8 +56,6 @@ def fold(state: LogState, readings: Iterable[Reading]) -> LogState:
 
 
 class _Fold:
-    """A state that is being changed."""
-
     def __init__(self, state: LogState) -> None:
         self._tracks = list(state.tracks)
         self._readings = state.readings
@@ -102,7 +100,7 @@ class _Fold:
             self._note(**found)
 
     def _announce(self, reading: Reading) -> None:
-        """Note an announced total; after the first progress, only one that was not known."""
+        """Note a total; after the first progress, only one that was not known."""
         has_begun, known = self._has_progress(), self._noted.totals
         announced = {reading.unit: reading.steps, "epoch": reading.epochs, "item": reading.items}
         new = {
@@ -140,9 +138,9 @@ class _Fold:
             self._move_one_of(same, reading)
 
     def _move_single(self, track: Track, reading: Reading) -> None:
-        """Apply a reading that names its epoch, or a line without a clock, to its counter.
+        """Apply a reading that names its epoch, or a line without a clock.
 
-        There is only one track of such a counter: the lines of several processes look the same.
+        Its counter has only one track: the lines of several processes look the same.
         """
         if is_stray(track, reading):
             return
@@ -159,24 +157,26 @@ class _Fold:
             self._replace(track, restarted(track, reading, self._readings))
 
     def _is_in_new_epoch(self, track: Track, reading: Reading) -> bool:
-        """Whether a reading starts a counter again: it is not ahead, and an epoch began between them."""
+        """Whether a reading is not ahead of its counter, and an epoch began between them."""
         if reading.epoch is not None or reading.n is None or reading.n > (track.n or 0.0):
             return False
         lines = [each for each in self._tracks if not (each.fallback or each.is_bar)]
         return any(each.new_epoch > track.last_seen for each in lines)
 
     def _move_one_of(self, same: list[Track], reading: Reading) -> None:
-        """Move the bar of one process on; a reading that continues none is of a new round, run or process."""
+        """Move the bar of one process on, else begin a new round, run or process."""
         fitting = [track for track in same if track.continues(reading)]
         if fitting:
-            track = max(_of_latest_run(fitting), key=_position)
+            track = max(_of_latest_run(fitting), key=lambda each: (each.n or 0.0, each.last_seen))
             after = moved(track, reading, self._readings)
             self._replace(track, after)
             if after.updates == _NEW_RUN_UPDATES:
                 self._drop_earlier_runs(after, [each for each in same if each is not track])
             return
         latest = max(same, key=LAST_SEEN)
-        if (latest.is_full or latest.resets) and _starts_over(latest, reading):
+        # far from the start, another process may just be behind
+        is_at_start = (reading.n or 0.0) <= _START_SHARE * (latest.total or latest.n or 0.0)
+        if (latest.is_full or latest.resets) and is_at_start:
             self._replace(latest, next_round(latest, reading, self._readings))
         else:
             self._add(started(reading, self._readings))
@@ -197,11 +197,6 @@ class _Fold:
         self._tracks.append(track)
 
 
-def _starts_over(track: Track, reading: Reading) -> bool:
-    """Whether the reading is near the start; another process may just be behind."""
-    return (reading.n or 0.0) <= _START_SHARE * (track.total or track.n or 0.0)
-
-
 def _is_epoch_before(track: Track, epoch_line: Track) -> bool:
     """Whether a bar has shown a whole epoch before a line about it: then both are of the same run."""
     is_first = track.first_seen < epoch_line.first_seen
@@ -209,13 +204,9 @@ def _is_epoch_before(track: Track, epoch_line: Track) -> bool:
 
 
 def _of_latest_run(tracks: list[Track]) -> list[Track]:
-    """Return the tracks without those that were not seen any more since a later one started."""
+    """Return the tracks that were seen since the latest one started."""
     started = max((track.first_seen for track in tracks if track.updates >= _SURE_UPDATES), default=0)
     return [track for track in tracks if track.last_seen >= started]
-
-
-def _position(track: Track) -> tuple[float, int]:
-    return track.n or 0.0, track.last_seen
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ _MAX_NAME = 40
 
 
 def known_metric(name: str) -> str:
-    """Return the metric that a pattern of this name finds: loss, lr, grad_norm or rate; empty if none."""
+    """Return the metric that a pattern of this name finds: loss, lr, grad_norm or rate."""
     lower = name.lower()
     if is_measured(lower):
         return ""
@@ -124,7 +124,7 @@ def known_metric(name: str) -> str:
 
 
 def unit_of(name: str) -> str:
-    """Return the unit in which a pattern of this name counts; empty if the name does not say that it does."""
+    """Return the unit in which a pattern of this name counts, if the name says so."""
     lower = name.lower()
     if is_measured(lower):
         return ""
@@ -132,17 +132,15 @@ def unit_of(name: str) -> str:
 
 
 def is_measured(name: str) -> bool:
-    """Whether a name says that its number is a measured value, and no count."""
+    """Whether a name is that of a measured value, and no count."""
     return bool(_MEASURED.search(name.lower()))
 
 
 def metrics_of(name: str, groups: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the further metrics that a pattern finds; empty for a count or a known metric.
+    """Return the further metrics that a pattern finds, if its name is neither a count's nor a known metric's.
 
-    ``groups`` has the name of each group, in their order; empty for one without a name. If the name of the
-    pattern says neither what it counts nor which known metric it finds, each group is a metric with the name
-    of the group, or a single group without a name is one with the name of the pattern. Of several
-    groups that do not all have a name, none is a metric.
+    ``groups`` has the name of each group, maybe empty. Each gives its name to a metric; a single one without
+    a name has that of the pattern. If only some of several have a name, none is a metric.
     """
     if known_metric(name) or unit_of(name):
         return ()
@@ -155,7 +153,7 @@ def metrics_of(name: str, groups: Sequence[str]) -> tuple[str, ...]:
 
 
 def group_names(regex: re.Pattern[bytes]) -> tuple[str, ...]:
-    """Return the name of each group of an expression of RE2, in their order; empty for one without a name."""
+    """Return the name of each group of an expression of RE2; empty for one without a name."""
     named: Mapping[bytes, int] = regex.groupindex  # type: ignore[assignment] # RE2 has names in bytes
     names = {index: name.decode() for name, index in named.items()}
     return tuple(names.get(index, "") for index in range(1, regex.groups + 1))

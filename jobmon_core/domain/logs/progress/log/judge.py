@@ -26,7 +26,7 @@ _OWN_TOTALS = ("epoch", "item", "episode", "trial")  # units to which a total of
 
 
 def judge(state: LogState) -> Progress | None:
-    """Return the progress of the job by one log; None if the log shows none."""
+    """Return the progress of the job by one log."""
     chosen = choose(state)
     if chosen is None:
         return None
@@ -55,8 +55,7 @@ def judge(state: LogState) -> Progress | None:
 def _rate(chosen: ChosenCounters, progress: Progress, state: LogState) -> float | None:
     """Return the speed by the counter, else by a metric in the same unit, else by the time of its lines.
 
-    A speed in words may be that of something else, e.g. steps of an environment beside iterations: one that
-    differs much from the time that a step takes is not used.
+    One that differs much from the time of a step may be that of something else, e.g. steps of an environment.
     """
     job, metric = chosen.job, None
     if counted_unit(state.rate_unit) == progress.unit and (
@@ -76,14 +75,11 @@ def _nested(chosen: ChosenCounters, state: LogState) -> Progress | None:
     if chosen.job.is_epoch_line and chosen.inner.total is not None and is_per_epoch(chosen.inner):
         return _combined(chosen, state)
     if chosen.job.is_bar and chosen.job.unit == "epoch":
-        within = [each for each in candidates_of(state.tracks) if _is_bar_within(each, chosen.job)]
+        bars = (each for each in candidates_of(state.tracks) if each.is_bar and each.total is not None)
+        within = [each for each in bars if each.first_seen > chosen.job.first_seen]
         if within:
             return _of_two_bars(chosen.job, max(within, key=lambda track: track.total or 0.0))
     return None
-
-
-def _is_bar_within(track: Track, epochs: Track) -> bool:
-    return track.is_bar and track.total is not None and track.first_seen > epochs.first_seen
 
 
 def _of_two_bars(epochs: Track, inner: Track) -> Progress:
@@ -104,14 +100,9 @@ def _of_two_bars(epochs: Track, inner: Track) -> Progress:
 
 def _combined(chosen: ChosenCounters, state: LogState) -> Progress:
     # after the last epoch, an evaluation may show a bar of the same kind
-    same = [
-        track
-        for track in state.tracks
-        if (track.format, track.role) == (chosen.inner.format, chosen.inner.role)
-    ]
-    repeated = max(same, key=lambda track: track.rounds)
-    inner = repeated if repeated.rounds > chosen.inner.rounds else chosen.inner
-    return _of_epochs(_within(chosen.job, inner), state)
+    kind = chosen.inner.format, chosen.inner.role
+    same = [chosen.inner, *(each for each in state.tracks if (each.format, each.role) == kind)]
+    return _of_epochs(_within(chosen.job, max(same, key=lambda track: track.rounds)), state)
 
 
 def _within(epoch_line: Track, inner: Track) -> Track:
@@ -141,17 +132,15 @@ def _single(chosen: ChosenCounters, state: LogState) -> Progress:
 
 
 def _in_later_epoch(track: Track, epoch_line: Track | None) -> Track:
-    """Return a counter at the start of the epoch of a later line, if its own lines are rarer than epochs."""
+    """Return a counter whose lines are rarer than epochs at the start of the epoch of a later line."""
     if epoch_line is None or track.n is None or track.counts_on:
         return track
     is_behind = epoch_line.last_seen > track.last_seen and (epoch_line.epoch or 0.0) > (track.epoch or 0.0)
-    if is_behind:
-        return track._replace(epoch=epoch_line.epoch, n=0.0)
-    return track
+    return track._replace(epoch=epoch_line.epoch, n=0.0) if is_behind else track
 
 
 def _of_rounds(chosen: ChosenCounters, state: LogState) -> Progress:
-    """Return the progress of a counter without epochs: of all its rounds, and of equal bars before it."""
+    """Return the progress of all rounds of a counter without epochs, and of equal bars before it."""
     track, n = chosen.job, chosen.job.n or 0.0
     common = Progress(current=n, unit=track.unit, rate_per_s=track.rate_per_s)
     base = track.round_units + sum(each.round_units + (each.n or 0.0) for each in chosen.earlier)
@@ -166,7 +155,7 @@ def _of_rounds(chosen: ChosenCounters, state: LogState) -> Progress:
 
 
 def _is_ended_by(track: Track, epoch_line: Track) -> bool:
-    """Whether the lines about epochs stand at the end of each: the count within the first one came before."""
+    """Whether the lines about epochs stand at the end of each."""
     has_ended = track.rounds > 0 or _is_just_ended(track, epoch_line)
     return (
         has_ended and is_per_epoch(track) and bool(track.total) and track.first_seen < epoch_line.first_seen
@@ -195,39 +184,30 @@ def _of_ended_epochs(track: Track, epoch_line: Track, state: LogState) -> Progre
 
 
 def _announced(track: Track, state: LogState, n: float) -> float | None:
-    """Return the total that an earlier line announced for such a counter, or that follows from its eta."""
+    """Return the total that an earlier line announced, or that follows from the eta."""
     if track.whole_eta and track.remaining_s is not None and track.rate_per_s:
         derived = n + track.remaining_s * track.rate_per_s
         known = (*state.announced_steps, *filter(None, (state.totals.get("step"),)))
         fitting = [total for total in known if n <= total and abs(total - derived) <= 0.1 * total]
         return min(fitting, key=lambda total: abs(total - derived), default=float(round(derived)))
-    kind = "step"
-    if track.unit in _OWN_TOTALS or track.unit in state.totals:
-        kind = track.unit
-    total = state.totals.get(kind)
-    if total is not None and n <= _TOTAL_TOLERANCE * total:
-        return total
-    return None
+    has_own = track.unit in _OWN_TOTALS or track.unit in state.totals
+    total = state.totals.get(track.unit if has_own else "step")
+    return total if total is not None and n <= _TOTAL_TOLERANCE * total else None
 
 
 def _epochs_of(track: Track, state: LogState) -> float | None:
-    """Return the number of epochs by this counter, else by other lines about epochs, else as announced.
+    """Return the number of epochs by this counter, else by other lines if it has not exceeded that.
 
-    A counter from 0 may print the number of the last epoch instead, one less. None if neither this
-    counter nor another line names one, or if the counter has exceeded the one that another line names.
+    A counter from 0 may print the number of the last epoch instead, one less.
     """
     if track.epochs is None:
         in_lines = [each.epochs for each in state.tracks if each.is_epoch_line and each.epochs is not None]
         announced = in_lines[-1] if in_lines else state.totals.get("epoch")
-        if announced and (track.epoch or 0.0) <= announced:
-            return announced
-        return None
+        return announced if announced and (track.epoch or 0.0) <= announced else None
     printed = track.epochs
     looks_like_last = (printed + 1) % _ROUND_NUMBER == 0
     is_last = track.inclusive or looks_like_last or (track.epoch or 0.0) >= printed
-    if track.counts_from_zero and is_last:
-        return printed + 1
-    return printed
+    return printed + (track.counts_from_zero and is_last)
 
 
 def _of_epochs(track: Track, state: LogState) -> Progress:
@@ -260,20 +240,14 @@ def _of_units(track: Track, state: LogState, progress: Progress, per_epoch: floa
 
 
 def with_total(progress: Progress | None, total: float | None) -> Progress | None:
-    """Return the progress with the user's total of items, if it counts items or the log shows no total.
-
-    A batch, a step or an epoch may stand for many items, so its own total stays.
-    """
+    """Return the progress with the user's total of items; a batch, step or epoch may be many of them."""
     if progress is None or total is None or (progress.total is not None and progress.unit in COUNTERS):
         return progress
     return replace(progress, total=float(total), unclear=())
 
 
 def with_total_of_checkpoint(progress: Progress | None, saved: Progress | None) -> Progress | None:
-    """Return the progress with the total in the same unit that a checkpoint names, if the log shows none.
-
-    A total that is below the progress is ignored.
-    """
+    """Return the progress with the total in the same unit that a checkpoint names, if the log shows none."""
     if progress is None or saved is None:
         return progress
     total = {"step": saved.total, "epoch": saved.epochs}.get(progress.unit)

@@ -16,12 +16,11 @@ _FROM_OTHERS = (
 
 
 def merged(logs: Sequence[tuple[str, LogState]], worker_logs: Collection[str] = ()) -> Progress | None:
-    """Return the progress of the job by its logs, each with its path; None if they show none.
+    """Return the progress of the job by its logs, each with its path.
 
-    If at least two of ``worker_logs`` show progress, these are summed; likewise if at least two logs show
-    progress, and all of these are logs of workers by their names (``worker_0.log``). Otherwise one log
-    decides: one with a total, then one that does not count epochs, then the longest run; the others fill in
-    what it lacks.
+    If at least two of ``worker_logs`` show progress, these are summed; likewise if at least two logs do, and
+    all of these are logs of workers by their names (``worker_0.log``). Otherwise one log decides: one with a
+    total, then one that does not count epochs, then the longest run; the others fill in what it lacks.
     """
     totals: dict[str, float] = {}
     for _, state in logs:
@@ -54,15 +53,11 @@ def _completed(shown: list[Progress]) -> Progress | None:
 
 
 def _worth(progress: Progress) -> tuple[bool, bool, float]:
-    """Return a sort key: a known total first, then steps rather than epochs, then a longer run."""
     return progress.total is not None, progress.unit != "epoch", progress.elapsed_s or 0.0
 
 
 def _summed(workers: list[Progress]) -> Progress:
-    """Return the sum over the workers that count the same unit; the time left is the longest.
-
-    The metrics are those of the worker that would decide alone (see `_worth`); the others add what it lacks.
-    """
+    """Return the sum over the workers that count the same unit; the time left is the longest."""
     first = _completed(workers) or workers[0]
     comparable = [each for each in workers if each.unit == first.unit]
     known = [each.total for each in comparable if each.total is not None]

@@ -65,7 +65,7 @@ class Track(NamedTuple):
 
     @property
     def is_epoch_line(self) -> bool:
-        """Whether it counts whole epochs only."""
+        """Whether it counts epochs only."""
         return self.n is None
 
     @property
@@ -75,7 +75,7 @@ class Track(NamedTuple):
 
     @property
     def is_finished(self) -> bool:
-        """Whether it has reached its total, and in the last epoch if it shows that there are several."""
+        """Whether it has reached its total, in the last epoch if there are several."""
         return self.is_full and not (self.epochs and (self.epoch or 0.0) < self.epochs)
 
     @property
@@ -85,16 +85,11 @@ class Track(NamedTuple):
 
     @property
     def may_count(self) -> bool:
-        """Whether its numbers look like a count, if its format alone does not show that they are one."""
+        """Whether its numbers look like a count; ever smaller ones may be what is left."""
         if self.steady:
             return self.updates >= _STEADY_UPDATES and (self.n or 0.0) > (self.first_n or 0.0)
-        return not self._counts_down
-
-    @property
-    def _counts_down(self) -> bool:
-        """Whether lines show ever smaller numbers: what is left, perhaps, but not what is done."""
         is_plain = not self.is_bar and self.epoch is None and self.rounds == 0
-        return is_plain and (self.n or 0.0) < (self.first_n or 0.0) + (1 if self.has_fallen else 0)
+        return not (is_plain and (self.n or 0.0) < (self.first_n or 0.0) + self.has_fallen)
 
     @property
     def counts_from_zero(self) -> bool:
@@ -105,12 +100,12 @@ class Track(NamedTuple):
 
     @property
     def counts_on(self) -> bool:
-        """Whether the count goes on over the epochs, so that it is that of the whole job."""
+        """Whether the count goes on over the epochs."""
         return self.carried >= (1 if self.total is None else _SURELY_CARRIED)
 
     @property
     def pace_per_s(self) -> float | None:
-        """Its units per second since its first line, by the time stamps of its lines."""
+        """Its units per second, by the time stamps of its lines."""
         span_s = (self.at_s or 0.0) - (self.first_at_s or self.at_s or 0.0)
         if span_s <= 0:
             return None
@@ -121,7 +116,7 @@ class Track(NamedTuple):
         return max(0.0, done + self.n - (self.first_n or 0.0)) / span_s
 
     def continues(self, reading: Reading) -> bool:
-        """Whether the reading can be a later one of the same bar in the same process."""
+        """Whether the reading can be of the same bar in the same process."""
         if self.n is None or reading.n is None:
             return False
         clocks = self.elapsed_s, reading.elapsed_s
@@ -129,7 +124,7 @@ class Track(NamedTuple):
         return self.n <= reading.n and in_order
 
     def is_same_counter(self, reading: Reading) -> bool:
-        """Whether the reading belongs to this counter, in any of its rounds or processes."""
+        """Whether the reading is of this counter, in any round or process."""
         if self.format != counter_of(reading) or self.role != reading.role:
             return False
         if not self.is_bar:
@@ -143,7 +138,7 @@ class Track(NamedTuple):
         return self.total == reading.total and is_alike
 
     def is_overrun_by(self, reading: Reading) -> bool:
-        """Whether the reading, which names no total, shows this bar at or beyond its total."""
+        """Whether the reading, without a total, shows this bar at or beyond its total."""
         return (
             self.is_bar
             and reading.format.is_bar
@@ -160,7 +155,7 @@ FIRST_SEEN, LAST_SEEN = attrgetter("first_seen"), attrgetter("last_seen")  # to 
 
 
 def counter_of(reading: Reading) -> str:
-    """Return the id of the counter that a reading moves on."""
+    """Return the id of its counter."""
     return reading.format.counter or reading.format.id
 
 
@@ -188,7 +183,7 @@ def started(reading: Reading, number: int) -> Track:
 
 
 def restarted(track: Track, reading: Reading, number: int) -> Track:
-    """Return the track that begins with this reading, in place of one that is ahead of it."""
+    """Return the track that begins with this reading in place of one that is ahead."""
     return started(reading, number)._replace(has_fallen=(track.n or 0.0) <= (track.first_n or 0.0))
 
 
@@ -218,15 +213,13 @@ def moved(track: Track, reading: Reading, number: int) -> Track:
 
 
 def _total(track: Track, reading: Reading) -> float | None:
-    """Return the total; None if it only grows with the count, as in ``4/4 trials``, ``5/5 trials``."""
+    """Return the total, unless it only grows with the count, as in ``4/4 trials``, ``5/5 trials``."""
     if reading.total is None:
         return track.total
     has_no_total = track.total is None and track.updates > 0
     was_full = track.total is not None and track.n == track.total < reading.total
     only_grows = reading.n == reading.total and not track.is_bar and (has_no_total or was_full)
-    if only_grows:
-        return None
-    return reading.total
+    return None if only_grows else reading.total
 
 
 def _carried(track: Track, n: float) -> int:

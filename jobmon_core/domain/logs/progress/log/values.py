@@ -35,7 +35,7 @@ _STEPS = frozenset(
 
 
 def number(text: str) -> float | None:
-    """Return the value of ``12``, ``1,200``, ``1.5k``, ``1e-5``, ``nan`` or ``inf``; None if it has none."""
+    """Return the value of ``12``, ``1,200``, ``1.5k``, ``1e-5``, ``nan`` or ``inf``."""
     try:
         value = float(text)
     except ValueError:
@@ -55,13 +55,11 @@ def number(text: str) -> float | None:
 def count_of(text: str) -> float | None:
     """Return the value of a count; None for ``?``, ``Unknown`` and what no count can be."""
     value = number(text)
-    if value is not None and abs(value) <= _LARGEST:
-        return value
-    return None
+    return value if value is not None and abs(value) <= _LARGEST else None
 
 
 def total_of_share(n: float, percent: str) -> float | None:
-    """Return the total of which ``n`` is the printed share, the roundest that fits; None if it is open."""
+    """Return the roundest total of which ``n`` is the printed share, unless rounding leaves it open."""
     share, half = count_of(percent), 0.5 * 10.0 ** -len(percent.partition(".")[2])
     if n <= 0 or not share or share <= half:
         return None
@@ -71,13 +69,11 @@ def total_of_share(n: float, percent: str) -> float | None:
     step = 10.0 ** math.floor(math.log10(most))
     while step >= 1 and math.floor(most / step) * step < least:
         step /= 10
-    if step >= 1:
-        return math.floor(most / step) * step
-    return float(round(100 * n / share))
+    return math.floor(most / step) * step if step >= 1 else float(round(100 * n / share))
 
 
 def duration_s(text: str) -> float | None:
-    """Return the seconds of ``02:05``, ``1 day, 2:40:00``, ``12.5``, ``36 s`` or ``1h 2m``; else None."""
+    """Return the seconds of ``02:05``, ``1 day, 2:40:00``, ``12.5``, ``36 s`` or ``1h 2m``."""
     text = text.strip()
     total = 0.0
     days = _DAYS.match(text)
@@ -92,9 +88,7 @@ def duration_s(text: str) -> float | None:
             seconds = seconds * 60 + part
         return total + seconds
     found = _WITH_UNITS.findall(text)
-    if not found:
-        if days and not text:
-            return total
+    if not found and (text or not days):
         return None
     return total + sum(float(value) * _UNITS_S[unit] for value, unit in found)
 
@@ -108,14 +102,12 @@ def stamp_s(text: str) -> float | None:
 
 
 def rate_per_s(value: str, unit: str) -> float | None:
-    """Return a rate such as ``2.40`` ``it/s`` or ``3.1`` ``s/it``, per second; None without such a value."""
+    """Return a rate such as ``2.40`` ``it/s`` or ``3.1`` ``s/it``."""
     rate = count_of(value)
     if rate is None or rate <= 0:
         return None
     rate = 1.0 / rate if unit.strip().startswith("s/") else rate
-    if math.isfinite(rate):
-        return rate
-    return None
+    return rate if math.isfinite(rate) else None
 
 
 def counted_unit(text: str) -> str:
@@ -134,6 +126,6 @@ def counted_unit(text: str) -> str:
 
 
 def plain_label(text: str) -> str:
-    """Return a label without prefixes, numbers and symbols, so that all updates of a bar have the same."""
+    """Return what all labels of a bar have in common: no prefixes, numbers and symbols."""
     text = _NUMBERS.sub(" ", _PREFIXES.sub("", text))
     return " ".join(_SYMBOLS.sub(" ", text).split()).strip(" .")[:_MAX_LABEL].strip()
