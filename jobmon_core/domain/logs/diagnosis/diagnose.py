@@ -2,21 +2,18 @@
 
 The rules, in this order:
 
-1. A completed job has no cause, unless its log ends in the failure of a program, which the job script
-   ignored, or with a loss that is nan, or shows failed trials of Ray Tune. Without a cause, only warnings
-   and the user's patterns for the job are listed.
-2. Only the first pattern that matches a line counts. Patterns of launchers and of advice come first, so the
-   lines that they match never become a cause. Code that a traceback quotes matches no pattern.
-3. Only the last episode of failures counts (see ``error_episodes``): the others did not end the job.
-4. A definite state from Slurm (out of memory, time limit, node failure, ...) is the cause. The exceptions
-   are a time limit, a deadline and a cancellation after a failure in the log: that failure made the job hang.
-5. Otherwise the failure with the highest precedence is the cause, and the earliest among equals. Failures
-   that are usually consequences, such as a collective operation that timed out, have a low precedence.
-6. If there is none, or if programs often survive it or this one probably did, the cause that the exit status
-   implies counts instead. If it implies none, that failure counts after all; without any failure, the cause
-   is unknown and the last lines of the log are shown.
-7. Of a log alone, without a state from Slurm, "no failure" is said only if its end does not speak of one in
-   words that no pattern explains.
+1. A completed job has no cause, unless its log ends in the failure of a program that the job script ignored,
+   or with a loss that is nan, or shows failed trials of Ray Tune.
+2. The first pattern that matches a line counts. Those of launchers and of advice come first, so that their
+   lines never become a cause. Quoted code matches none.
+3. Only the last episode of failures counts (see `error_episodes`): the others did not end the job.
+4. A definite state from Slurm (out of memory, time limit, node failure, ...) is the cause, unless a failure
+   before a time limit, a deadline or a cancellation made the job hang.
+5. Otherwise it is the failure with the highest precedence, the earliest among equals. Usual consequences,
+   such as a collective operation that timed out, have a low precedence.
+6. If there is none, or this program probably survived it, the cause that the exit status implies counts
+   instead, else that failure after all.
+7. Of a log alone, "no failure" is said only if its end does not speak of one in words of no pattern.
 """
 
 from __future__ import annotations
@@ -53,8 +50,8 @@ _MAX_QUOTED = 120  # characters
 _SURVIVED = "The log does not end in a failure."
 _LAST_LINES = 8  # shown if the cause is unknown
 _MAX_FAILURES = 4  # of them that lie above the end, but speak of a failure
-_END_LINES = 50  # above these last lines, a report of success may be about a part only, e.g. an epoch
-# The states of a job that hung after a failure, and the sentence that follows the description of the failure.
+_END_LINES = 50  # above them, a report of success may be about a part only, e.g. an epoch
+# states of a job that hung after a failure, and what follows its description
 _AFTER_HANG = {
     JobState.TIMEOUT: "The job then hung until its time limit.",
     JobState.CANCELLED: "The job was cancelled afterwards.",
@@ -67,12 +64,12 @@ _STOP_AT_FAILURE = (
     "`set -euo pipefail` into the script, after `module load` and `conda activate`: they can fail under `-u`."
 )
 
-# confidence in a cause, calibrated on labelled logs: the share of such diagnoses that are right
+# calibrated on labelled logs: the share of such diagnoses that are right
 _STATED = 0.98  # Slurm reports it
 _PROVED = 0.9  # the log shows a failure that is not a consequence
-_SUSPECTED = 0.7  # the log shows only what is often a consequence of something else
+_SUSPECTED = 0.7  # the log shows only what often is one
 _IMPLIED = 0.5  # only the exit status suggests it
-_RECOVERY_PENALTY = 0.2  # subtracted if the program seems to have recovered from the failure
+_RECOVERY_PENALTY = 0.2  # if the program seems to have recovered
 
 
 def diagnose(

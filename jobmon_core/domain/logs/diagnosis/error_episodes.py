@@ -1,7 +1,6 @@
 """Which failures of a log may be the root cause, and which ones the program recovered from.
 
-Failures with much ordinary output between them are separate episodes, and only the last episode can have
-ended the job. Within it, failures that ended a process after an earlier failure had ended one are dropped.
+Failures with much ordinary output between them are separate episodes: only the last can have ended the job.
 """
 
 from __future__ import annotations
@@ -49,11 +48,11 @@ from jobmon_core.domain.logs.diagnosis.tracebacks import (
     traceback_above,
 )
 
-# The program recovered from a failure if more ordinary lines than this follow it.
+# with more ordinary lines below it, the program recovered from a failure
 MAX_ORDINARY_LINES = 40
 _MAX_ORDINARY_LINES_OF_UNRELIABLE = 5
-_MAX_ORDINARY_LINES_OF_PREPARATION = 2  # programs print more, if they ran without what was to be prepared
-_MAX_ORDINARY_LINES_OF_PRINTED_TRACEBACK = 4  # the program caught the exception and printed its traceback
+_MAX_ORDINARY_LINES_OF_PREPARATION = 2  # programs that ran without what was to be prepared print more
+_MAX_ORDINARY_LINES_OF_PRINTED_TRACEBACK = 4  # the program caught the exception
 
 # a completed job's log ends in a failure if at most this many ordinary lines follow it ...
 _MAX_LINES_AFTER_LAST_FAILURE = 5
@@ -83,7 +82,7 @@ class LogAnalysis:
         self.lines = lines
         self._tracebacks: dict[int, Traceback] = {}
         texts = lines.unprefixed
-        # code is recognised by the frame above it; ranks without labels may print other lines between the two
+        # ranks without labels may print other lines between code and the frame by which it is recognised
         code = {texts[position] for position in first if is_quoted_code(lines, position)}
         found = [self._specific(first[position]) for position in sorted(first) if texts[position] not in code]
         self.matches = without_repeated(found, lines.texts)

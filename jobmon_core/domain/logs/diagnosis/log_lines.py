@@ -1,8 +1,8 @@
 """The lines of logs: readable texts from bytes, those of all logs of a job, and the fingerprint of one.
 
-Every function takes time linear in the length of its input. Fingerprints are equal when the same failure
-happens again on another rank, node or day: numbers, addresses, times and the parts of paths that belong to
-one run are left out; ``index 5``, ``row 7`` and the like stay.
+Every function takes time linear in the length of its input. Fingerprints are equal for the same failure on
+another rank, node or day: numbers, addresses, times and the parts of paths that belong to one run are left
+out, but not ``index 5`` and the like.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from itertools import accumulate, chain
 from jobmon_core.domain.logs.diagnosis.model import EarlierLog, Line
 from jobmon_core.domain.logs.diagnosis.ray_log import without_repeat_note
 
-LINE_LIMIT = 4000  # characters of one line; longer lines are shortened in the middle
+LINE_LIMIT = 4000  # characters; longer lines are shortened in the middle
 _TAIL_LENGTH = 1500  # characters from the end of a shortened line
-_BINARY_SHARE = 0.15  # of unprintable characters; UTF-8 and mostly ASCII text stay far below
-_MIN_UNPRINTABLE = 16  # fewer unprintable characters prove nothing: a short Latin-1 log
+_BINARY_SHARE = 0.15  # of unprintable characters; text stays far below
+_MIN_UNPRINTABLE = 16  # fewer prove nothing: a short Latin-1 log
 
 # ECMA-48: CSI sequences, OSC strings (titles, links) up to their terminator, and two-character escapes;
 # no sequence continues after a line end, so all lines can be searched at once
@@ -31,9 +31,8 @@ _CONTROL_BYTES = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
 _C1_BYTES = re.compile(rb"\xc2[\x80-\x9f]")
 _UNPRINTABLE_BYTES = bytes({*range(1, 0x20), 0x7F} - {*b"\a\b\t\n\v\f\r\x1b"})
 
-# what precedes a line's own text: the rank labels of srun --label (padded to the same width), torchrun,
-# mpirun --tag-output and Ray, and the prefix of a logged error (vLLM, glog), but not of other log levels,
-# which report no failure
+# the rank labels of srun --label (padded to the same width), torchrun, mpirun --tag-output and Ray, and the
+# prefix of a logged error (vLLM, glog), but not of other levels, which report no failure
 _RANK_LABELS = re.compile(
     r"(?: {0,5}\d{1,6}:(?: |$)|\[(?:rank|default|RANK )?\d{1,6}\]:? ?|\[\d{1,6},\d{1,6}\]<std(?:err|out)>: ?|"
     r"\((?:[^()]{1,60}|\S{1,160} )\bpid=\d+[^()]{0,60}\) ?|"
@@ -41,7 +40,7 @@ _RANK_LABELS = re.compile(
     r"(?:ERROR|CRITICAL|FATAL) [\d :.,-]{5,30}\[[\w./-]{1,60}:\d+\] ?|"
     r"[EF]\d{4} [\d:.]{8,15} +\d+ [\w./-]{1,120}:\d+\] ?){0,4}"
 )
-# the time with which messages of slurmstepd begin since 25.05, in place of ``slurmstepd: ``
+# in place of ``slurmstepd: ``, since 25.05
 _STEPD_CLOCK = re.compile(r"\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?\] (?=error: |fatal: )")
 _CENTURY = "[20"
 _STEPD_NAME = "slurmstepd: "
@@ -66,7 +65,7 @@ def clean_lines(data: bytes) -> tuple[str, ...]:
     lines = text.split("\n")
     if not data or data.endswith(b"\n"):
         lines.pop()
-    # map avoids a Python loop over every line, which would be slow for long logs
+    # a Python loop over every line would be slow for long logs
     shown = tuple(map(str.rstrip, lines))
     if max(map(len, shown), default=0) > LINE_LIMIT:
         return tuple(map(_shortened, shown))
@@ -74,7 +73,7 @@ def clean_lines(data: bytes) -> tuple[str, ...]:
 
 
 def _without_control_characters(text: str) -> str:
-    """Apply carriage returns and remove all control characters; work on bytes, which is much faster."""
+    """Apply carriage returns and remove all control characters, in bytes, which is much faster."""
     data = _without_overwritten(_ANSI.sub(b"", text.encode())).translate(None, _CONTROL_BYTES)
     return (data if data.isascii() else _C1_BYTES.sub(b"", data)).decode()
 
@@ -104,7 +103,7 @@ def _shortened(line: str) -> str:
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether ``data`` is not text. Zero bytes do not count: a crashing node leaves them in logs."""
+    """Whether it is not text. Zero bytes do not count: a crashing node leaves them in logs."""
     text = data.decode("utf-8", errors="replace")
     unprintable = len(data) - len(data.translate(None, _UNPRINTABLE_BYTES))
     if not data.isascii():

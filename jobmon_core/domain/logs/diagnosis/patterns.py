@@ -24,11 +24,10 @@ LABELS: Final = frozenset({
     "assertion_error", "module_env", "compile_error", "mpi_error", "srun_error", "python_exception_other",
 })  # fmt: skip
 
-# Below this precedence a pattern only repeats what the scheduler did, or programs often survive the failure.
+# below, a pattern only repeats what the scheduler did, or programs often survive the failure
 MIN_RELIABLE_PRECEDENCE: Final = 20
-MIN_ROOT_PRECEDENCE: Final = 30  # below, usually a consequence, such as waiting for a rank that died
-# A failure of at least this precedence has no cause in the log, e.g. an OOM kill by the kernel.
-AUTHORITATIVE_PRECEDENCE: Final = 90
+MIN_ROOT_PRECEDENCE: Final = 30  # below, it is usually a consequence
+AUTHORITATIVE_PRECEDENCE: Final = 90  # from here on, it has no cause in the log, e.g. an OOM kill
 
 # Ray starts a failed worker again; only a failure with which the program ends is of interest
 _LEFT_TO_RAY: Final = ("python_exception_other.ray_worker_died", "python_exception_other.ray_train")
@@ -36,21 +35,19 @@ _LEFT_TO_RAY: Final = ("python_exception_other.ray_worker_died", "python_excepti
 OF_JOB: Final = "job_pattern_"
 JOB_PATTERN: Final = "Error pattern of this job: "  # the titles of such patterns start with it
 
-# Failures of commands that prepare a job (modules, conda, git). Unless the job script stops at errors, it
-# goes on, and its programs often run all the same.
+# of commands that prepare a job (modules, conda, git), without which its programs often run all the same
 _OF_PREPARATION: Final = frozenset({
     "auth_error.git", "module_env.activation", "module_env.activation_file", "module_env.modules",
     "module_env.no_module_command", "permission_denied.git", "python_exception_other.removed_platform",
 })  # fmt: skip
-# Other commands that the shell could not run, or that failed: shells print the error and, unless it is one
-# of syntax, run the next command.
+# of other commands: unless the error is one of syntax, shells run the next one
 _OF_COMMANDS: Final = frozenset({
     "config_error.shell", "config_error.shell_syntax", "file_not_found.command",
     "file_not_found.working_directory", "module_env", "module_env.unset_variable",
 })  # fmt: skip
 # of those, and of interpreters: what was to run did not run at all
 COMMAND_NOT_RUN: Final = ("module_env", "file_not_found.script", "srun_error", "srun_error.resources")
-# Headings, such as the banner of a program: a line below gives the reason.
+# a line below them gives the reason
 _HEADINGS: Final = frozenset({
     "config_error.input_banner", "python_exception_other.banner", "python_exception_other.simulation_banner",
     "slurm_cancelled.held", "srun_error.container",
@@ -69,12 +66,12 @@ def label_of(identifier: str) -> str:
 
 
 def is_job_pattern(identifier: str) -> bool:
-    """Whether an id is that of a pattern that the user lists for one job."""
+    """Whether the user lists the pattern for one job."""
     return identifier.startswith(OF_JOB)
 
 
 def is_heading(identifier: str) -> bool:
-    """Whether a pattern with this id matches a heading, below which the log gives the reason."""
+    """Whether the pattern matches a heading, below which the log gives the reason."""
     return identifier in _HEADINGS
 
 
@@ -119,7 +116,7 @@ class Pattern:
 
     @property
     def is_of_preparation(self) -> bool:
-        """Whether a command that prepares the job failed, without which a program may still run."""
+        """Whether a command that prepares the job failed."""
         return self.id in _OF_PREPARATION
 
     @property
@@ -144,7 +141,7 @@ class Pattern:
 
     @property
     def is_shell_syntax(self) -> bool:
-        """Whether a shell could not parse its script, which ended there."""
+        """Whether a shell could not parse its script."""
         return self.id == "config_error.shell_syntax"
 
 
@@ -173,7 +170,7 @@ UNSET_VARIABLE = Pattern(
 
 
 class Match(NamedTuple):
-    """A pattern and the line it matches. A tuple, because a log has many and tuples are created fastest."""
+    """A pattern and the line it matches; a tuple, because a log has many."""
 
     pattern: Pattern
-    position: int  # index of the line among all lines that were read
+    position: int  # among all lines that were read

@@ -1,7 +1,6 @@
 """Python tracebacks in a log: their frames, and whether the exception was caught.
 
-Format: ``traceback.format_exception`` of CPython. The rank label before a line separates ranks that print
-at the same time.
+Format: ``traceback.format_exception`` of CPython. Rank labels separate ranks that print at the same time.
 """
 
 from __future__ import annotations
@@ -27,22 +26,20 @@ _OUTERMOST = (
     _MODULE_LEVEL, ", in _bootstrap", ", in _run_module_as_main", ", in spawn_main",
     "/multiprocessing/spawn.py",  # of torch, in the message of the parent process
 )  # fmt: skip
-# Hydra prints this line above the traceback of the exception that ended its application; that traceback
-# lacks the outermost frames
+# Hydra prints it above the traceback that ended its application, without the outermost frames
 HYDRA_ERROR = "Error executing job with overrides"
 _FIRST_FRAMES = 3  # the first frame of the program is one of these: with `python -m`, two of runpy precede it
 FATAL = "Fatal Python error"
 IN_THREAD = "Exception in thread"
-# the line above the traceback of an exception that Python or asyncio only reports
+# above the traceback of an exception that Python or asyncio only reports
 IGNORED = (
     "Exception ignored in", "Error in atexit._run_exitfuncs", "Error in sys.excepthook",
     "Task exception was never retrieved", "Future exception was never retrieved", "Exception in callback",
     "exception calling callback", "--- Logging error ---", "Exception in thread PlacementGroupCleaner",
 )  # fmt: skip
-# the line below the indented traceback of a .pth file that Python could not execute when it started
+# below the indented traceback of a .pth file that Python could not execute when it started
 _IGNORED_FILE = "Remainder of file ignored"
-# the line of an exception: its class, and its message if it has one. If ranks print without labels, other
-# output or code may stand there instead
+# an exception's class and maybe its message; of ranks without labels, other output may stand there instead
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.<>]*(?:\(\w+\))?(?:: |:?$)")
 _NOT_FAILURES = ("KeyboardInterrupt", "SystemExit")
 _NEAR_LINES = 12  # other ranks may print this many lines between two lines of one rank
@@ -69,10 +66,7 @@ class Traceback(NamedTuple):
 
     @property
     def is_uncaught(self) -> bool:
-        """Whether the first frame is where a program, thread or process starts.
-
-        Then the exception probably ended it. (A handler at module level can print the same.)
-        """
+        """Whether the first frame is where a program, thread or process starts, which it probably ended."""
         return bool(self.frames) and any(map(self.frames[0].text.__contains__, _OUTERMOST))
 
     @property
@@ -115,13 +109,10 @@ def traceback_above(lines: LogLines, position: int) -> Traceback:
 
 
 def ends_of_tracebacks(lines: LogLines) -> tuple[list[int], bool]:
-    """Return the position of the exception of each traceback, and whether the last traceback is cut off.
-
-    A traceback without an exception has the position of its head. One that is cut off has none.
-    """
+    """Return where the exception of each traceback is, else its head, and whether the last one is cut off."""
     ends: list[int] = []
     is_open = False
-    # map and compress visit every line without a Python loop, which would be slow for long logs
+    # a Python loop over every line would be slow for long logs
     for head in compress(count(), map(str.startswith, lines.unprefixed, repeat(_HEAD))):
         end = _end_of_traceback(lines, head)
         is_open = end is None
@@ -159,11 +150,7 @@ def faulthandler_dump_below(lines: LogLines, position: int) -> Traceback:
 
 
 def is_quoted_code(lines: LogLines, position: int) -> bool:
-    """Whether a line is code that a traceback quotes below one of its frames.
-
-    If several ranks print the same traceback at the same time, each line may appear once per rank before
-    the next line follows.
-    """
+    """Whether a line is code that a traceback quotes below a frame, maybe after the lines of other ranks."""
     text, label = lines.unprefixed[position], lines.labels[position]
     if not text[:1].isspace():
         return False

@@ -1,9 +1,8 @@
 """Estimate when a run will end, from its bounded history.
 
-The pace is that of the last 60 % of the elapsed time. Regular pauses are counted apart, by how many are
-still to come; after a clear change of speed only the time since counts; a steady drift is carried on. The
-estimate is made at the last progress line and counted down from there, so that a pause of at most twice the
-longest one so far does not move the end.
+The pace is that of the last 60 % of the elapsed time. Regular pauses are counted apart; after a clear change
+of speed only the time since counts; a steady drift is carried on. The estimate is made at the last progress
+line and counted down, so that a pause of at most twice the longest one does not move the end.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from dataclasses import replace
 from jobmon_core.domain.logs.progress.curve import Curve, mean, without_regular_pauses, without_start
 from jobmon_core.domain.logs.progress.model import Confidence, Estimate, History, LimitOutlook, Progress
 
-_PATIENCE = 2  # in a pause that is so many times the longest one so far, the end may not come closer
+_PATIENCE = 2  # times the longest pause so far: then the end may not come closer
 _MIN_UPDATES = 3
-_MIN_SHARE = 0.05  # share of the run's units that must be done
+_MIN_SHARE = 0.05  # of the run's units must be done
 _WINDOW = 0.6  # the pace is measured in this last share of the elapsed time
 _RECENT = 0.1  # likewise for the rate that is shown
 _CHANGE_PARTS = 20
@@ -28,12 +27,12 @@ _DRIFT_FIT = 0.85  # least share of the variance of the paces that a straight li
 _LEAST_DRIFT = 0.045  # of the mean pace, over the whole curve: less is the wobble of any run
 _DRIFT_SHARE = 0.7  # share of the drift that is carried on
 _DRIFT_BOUNDS = 0.4, 2.5
-# the range extends beyond the estimates by the sum of these shares: of the remaining time (a larger one if
-# more is to do than was done), of the past time, and of the longest pause
+# the range extends beyond the estimates by the sum of these shares of the remaining time (more if more is to
+# do than was done), of the past time, and of the longest pause
 _SLACK_REST, _SLACK_PAST, _SLACK_PAUSE = 0.06, 0.005, 0.4
 ROUGH = 2.0  # while there are too few data, the rest may take twice as long, or half
-# with such a confidence, the range differs from the estimate by at most this share of the time left or, once
-# half is done, of half the run
+# the range differs from the estimate by at most this share of the time left or, once half is done, of half
+# the run
 _HIGH, _MEDIUM = 0.12, 0.3
 
 

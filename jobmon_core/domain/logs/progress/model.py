@@ -18,25 +18,24 @@ class Progress:
 
     current: float = 0.0  # finished units of the whole job
     total: float | None = None  # units of the whole job
-    unit: str = "step"  # as a count names it: step, epoch, item, sample ...
+    unit: str = "step"  # step, epoch, item, sample ...
     epoch: float | None = None  # as the log counts it
     epochs: float | None = None
-    batch: float | None = None  # of the innermost counter, as its latest line shows it
-    batches: float | None = None  # what `batch` counts up to
-    loss: float | None = None  # the latest of training; not finite if the log says nan or inf
+    batch: float | None = None  # of the innermost counter
+    batches: float | None = None
+    loss: float | None = None  # the latest of training, maybe nan or inf
     learning_rate: float | None = None
     grad_norm: float | None = None
-    rate_per_s: float | None = None  # units per second, as printed
+    rate_per_s: float | None = None  # as printed
     elapsed_s: float | None = None  # since the start of the program, as printed
     remaining_s: float | None = None  # of the whole job, as printed
     label: str = ""  # what the log calls the work, e.g. the description of a progress bar
     format: str = ""  # the id of the format that matched
-    end_marker: str = ""  # the line that announces the end, e.g. "Training completed"; it proves nothing
-    run: int = 1  # number of the run within the file: several runs may append to one
-    # what counters say that contradict each other, e.g. "120 of 640 steps", "3 of 20 epochs"; then the total
-    # is not known
+    end_marker: str = ""  # e.g. "Training completed"; it proves nothing
+    run: int = 1  # within the file: several runs may append to one
+    # what counters say that contradict each other, e.g. "120 of 640 steps", "3 of 20 epochs"
     unclear: tuple[str, ...] = ()
-    # further metrics, by name: those of the user, and step_time_s, latency_s and tokens_per_s as printed
+    # by name: those of the user, and step_time_s, latency_s and tokens_per_s as printed
     metrics: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -66,9 +65,9 @@ class Sample:
 class History:
     """Samples of one run of a program, oldest first; their number is bounded."""
 
-    started_s: float | None = None  # when the run started
+    started_s: float | None = None
     samples: tuple[Sample, ...] = ()
-    longest_pause_s: float = 0.0  # between two samples; thinning does not change it
+    longest_pause_s: float = 0.0  # between two samples, before thinning
     median_pause_s: float = 0.0
 
 
@@ -84,7 +83,7 @@ class Confidence(StrEnum):
 class Estimate:
     """When a job will end, and how fast it is."""
 
-    rate_per_s: float | None = None  # units per second, recently
+    rate_per_s: float | None = None  # recently
     average_rate_per_s: float | None = None  # since the start
     remaining_s: float | None = None
     shortest_s: float | None = None  # the range of `remaining_s`
@@ -101,9 +100,9 @@ class LimitOutlook:
     """Whether a job will end before its time limit does."""
 
     fits: bool | None  # None: too close to say, or the estimate is worth too little
-    ends_s: float  # Unix time of the expected end
+    ends_s: float
     time_left_s: float  # until the limit
-    sufficient_time: str  # a value for --time that would do, e.g. "5:30:00" or "1-06:00"
+    sufficient_time: str  # for --time, e.g. "5:30:00" or "1-06:00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +111,17 @@ class KnownProblems:
 
     stalled_since_s: float | None = None  # the last progress before the stall
     stall_is_failure: bool = False  # it has lasted for as long as the user allows
-    usual_pace: float | None = None  # seconds per unit, when the slowdown was reported; None without one
-    slow_since_s: float | None = None  # a slowdown since then has not lasted long enough to be reported
+    usual_pace: float | None = None  # seconds per unit, of a run that was reported as slow
+    slow_since_s: float | None = None  # a slowdown that is too short to be reported
     slow_bound: float | None = None  # the seconds per unit that it exceeds
     too_late: bool = False  # it will not end before its time limit
-    late_since_s: float | None = None  # the same, but for too short a time to be reported
+    late_since_s: float | None = None  # likewise, for too short a time to be reported
     diverged: bool = False
-    loss_bound: float | None = None  # it has recovered when the loss is below it
+    loss_bound: float | None = None  # it has recovered when the loss is below
     grad_norm_bound: float | None = None
-    run_started_s: float | None = None  # the time of the first sample of the run that all this is about
+    run_started_s: float | None = None  # the time of the run's first sample
     milestone: int = 0  # the highest one reached, in %
-    # written by version 0.4, which had no `LaunchState`: the start that was reported as overdue
-    overdue_start_s: float | None = None
+    overdue_start_s: float | None = None  # of files of version 0.4: the start that was reported as overdue
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +129,8 @@ class WorkerProgress:
     """The progress of one worker of a task, by its own log."""
 
     progress: Progress | None = None
-    written_s: float = 0.0  # when its log was last written
-    first: Sample | None = None  # the first progress that was seen of its run
+    written_s: float = 0.0  # the last write
+    first: Sample | None = None  # of its run
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,4 +144,4 @@ class TaskProgress:
     logs: tuple[str, ...] = ()  # the paths that were read
     workers: dict[str, WorkerProgress] = field(default_factory=dict)  # by the name of the log
     known_problems: KnownProblems = KnownProblems()
-    has_output: bool = False  # whether the latest run has written anything to its logs
+    has_output: bool = False  # the latest run has written to its logs

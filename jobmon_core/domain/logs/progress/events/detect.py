@@ -16,34 +16,36 @@ from jobmon_core.domain.logs.progress.model import History, KnownProblems, Limit
 
 _NEWEST = 3  # their median counts: a single spike is normal
 _MIN_PAST = 20
-# the bound is the median of the past, plus
-_SPREADS = 4  # times the distance between its 10th and 90th percentile, plus
-_SHARE = 0.5  # of that median, since the past may hardly vary
+# the bound: the median of the past, plus so many distances between its 10th and 90th percentile, plus this
+# share of that median, since the past may hardly vary
+_SPREADS = 4
+_SHARE = 0.5
 _LOWEST, _HIGHEST = 0.1, 0.9
 
 MILESTONES = (25, 50, 75, 90)  # %
 _STALL_FLOOR_S, _STALL_LONGEST_FACTOR, _STALL_MEDIAN_FACTOR = 300.0, 3, 10
 _MIN_SAMPLES = 3  # with fewer, nothing is known about pauses
 _SLOWER_PERCENT = 20.0
-_WORST_PACE_FACTOR = 1.08  # the pace of a slow run is also above its slowest earlier pace by this factor
-_MIN_LASTING_SHARE = 0.1  # of its run time so far: a slowdown or expected timeout must last this long
-_SKIPPED_STEPS = 2  # with automatic loss scaling, a few steps have no finite gradient norm
+_WORST_PACE_FACTOR = 1.08  # a slow run is slower than its slowest earlier pace by this factor
+_MIN_LASTING_SHARE = 0.1  # of the run time, for which a slowdown or expected timeout must last
+_SKIPPED_STEPS = 2  # with automatic loss scaling, so many have no finite gradient norm
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """All that is known about a run at one moment."""
+    """What is known about a run at one moment."""
 
     now_s: float
     progress: Progress
     history: History
     outlook: LimitOutlook | None = None
-    idle_sign: str = ""  # e.g. "nothing was written to its logs for 12m"; empty if there was output
-    quiet_s: float = 0.0  # for how long nothing was written
-    stall_timeout_s: float | None = None  # set by the user; replaces `stall_after_s`
-    stall_is_failure_s: float | None = None  # set by the user: after such a stall, the job is cancelled
-    slowdown_percent: float | None = None  # set by the user: a speed lower by this much is reported
-    has_finished_workers: bool = False  # their sum grows more slowly, since some have done their share
+    idle_sign: str = ""  # e.g. "nothing was written to its logs for 12m"
+    quiet_s: float = 0.0  # for which nothing was written
+    # set by the user
+    stall_timeout_s: float | None = None  # replaces `stall_after_s`
+    stall_is_failure_s: float | None = None  # after it, the job is cancelled
+    slowdown_percent: float | None = None  # to be reported
+    has_finished_workers: bool = False  # so that the sum grows more slowly
 
 
 def progress_events(previous: KnownProblems, seen: Observation) -> tuple[KnownProblems, tuple[Event, ...]]:
@@ -84,7 +86,7 @@ def stall_after_s(history: History) -> float:
     )
 
 
-# the problems from now on; the kind of the new event, None if there is nothing to report yet; its text
+# the problems from now on, and the kind and the text of a new event
 _Change = tuple[KnownProblems, EventKind | None, str] | None
 
 
@@ -269,7 +271,7 @@ def is_below(values: Sequence[float], bound: float | None) -> bool:
 
 _MIN_PACE_SAMPLES = 8
 _MIN_S, _MIN_SHARE = 600.0, 0.1  # a run is judged after this time, or this share of its units
-# how long the newest stretch lasts at least, so that a single pause does not count as a slowdown
+# of the newest stretch, at least: a single pause is no slowdown
 _WINDOW = 0.15  # share of the elapsed time
 _LONGEST_PAUSES, _USUAL_PAUSES = 2, 3  # times the longest and the median pause
 _LEAST_S = 15.0
@@ -281,7 +283,7 @@ _START = 0.1  # this share of the units, at the start, does not count
 
 @dataclass(frozen=True, slots=True)
 class Paces:
-    """Seconds per unit: in the newest stretch of a run, and in earlier stretches with as many units."""
+    """Seconds per unit in the newest stretch of a run, and in earlier ones with as many units."""
 
     now: float
     newest: float  # in the second half of that stretch

@@ -1,7 +1,7 @@
 """Report the failures that the logs of a running job show, each kind once in a run; withdraw survived ones.
 
-A failure that ended a process is reported. Any other one may have been handled: it is reported only if the
-log then falls silent. To see what follows, a failure is held back for `HOLD_S`.
+One that ended no process may have been handled: it is reported only if the log then falls silent. To see what
+follows, each is held back for `HOLD_S`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Final
 from jobmon_core.domain.logs.diagnosis.model import EarlierLog
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 
-# from the look that found a failure to the one that reports it: a program whose end follows gets one message
-HOLD_S: Final = 10.0
-_MAX_GROWTHS = 20  # if a log has grown at so many looks since a failure, the program goes on, e.g. with a bar
+HOLD_S: Final = 10.0  # a program whose end follows gets one message
+_MAX_GROWTHS = 20  # a log that has grown at so many looks shows that the program goes on, e.g. with a bar
 _SURVIVED_AFTER_S = 60.0  # the other ranks may finish a step after one has failed
 _MAX_ORDINARY_LINES = 40  # as in `error_episodes`, which is loaded only to analyse a log
 
@@ -25,8 +24,8 @@ class SearchedLog:
     """How far one log was searched for failures."""
 
     path: str
-    offset: int = 0  # bytes; the line after it was not complete and is searched again
-    size: int = 0  # bytes, when it was searched
+    offset: int = 0  # bytes; the line after it was not complete
+    size: int = 0  # bytes
     inode: int | None = None
     earlier: EarlierLog | None = None  # what it held before this run
 
@@ -46,7 +45,7 @@ class Suspect:
     """A failure that is held back."""
 
     failure: Failure
-    since_s: float  # Unix time of the look that found it
+    since_s: float  # Unix time
     current: float | None = None  # the progress by its log then
     growths: int = 0  # looks that found more text below it
 
@@ -59,8 +58,8 @@ class ReportedError:
     text: str
     log: str
     at_s: float
-    current: float | None = None  # the progress by its log then
-    lines: int = 0  # ordinary ones that the log got since then
+    current: float | None = None  # likewise
+    lines: int = 0  # ordinary ones since then
     is_over: bool = False  # the program survived it
 
 
@@ -75,7 +74,7 @@ class ErrorWatch:
 
     @property
     def recheck_s(self) -> float | None:
-        """When to look again, before the next look is due (Unix seconds); None if that is not needed."""
+        """When to look again, before the next look is due (Unix seconds)."""
         if self.suspect is None or self.suspect.growths:
             return None
         return self.suspect.since_s + HOLD_S
@@ -88,7 +87,7 @@ class SearchResult:
     now_s: float
     new_lines: Mapping[str, int] = field(default_factory=dict)  # of each log that has grown
     failing: frozenset[str] = frozenset()  # logs whose new text shows a failure
-    found: Failure | None = None  # shown by one of these logs, or by the suspect's log if that has grown
+    found: Failure | None = None  # in one of these, or in the suspect's log if that has grown
     current: Mapping[str, float | None] = field(default_factory=dict)  # the progress by each log
 
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-# the subject of the alert that jobmon notes in `WatchedJob.alerted` before it cancels a stalled attempt,
-# because the user ordered that
+# noted in `WatchedJob.alerted` before jobmon cancels a stalled attempt, as the user ordered
 STALL_CANCELLED: Final = "restart-stall"
 
 
@@ -41,17 +40,17 @@ class Event:
 
     at_s: float
     kind: EventKind
-    text: str  # for the user, one line
-    task: str = ""  # the key of the task; empty for the whole job
+    text: str  # one line
+    task: str = ""  # its key; empty for the whole job
     ended: EventKind | None = None  # of RECOVERED: what is over; None for everything
-    subject: str = ""  # of ERROR and TROUBLE, and of a recovery from one: which, e.g. the id of a pattern
+    subject: str = ""  # of ERROR and TROUBLE, and their recoveries: which, e.g. the id of a pattern
     is_critical: bool = False  # the job will probably fail, or waste all its time
-    advice: str = ""  # what the user can do, one line; empty for the usual advice about this kind
-    evidence: tuple[str, ...] = ()  # the lines or figures that prove it
-    title: str = ""  # what happened, without its details; empty for the usual words about this kind
+    advice: str = ""  # one line; empty for the usual advice about this kind
+    evidence: tuple[str, ...] = ()
+    title: str = ""  # without details; empty for the usual words about this kind
     is_quiet: bool = False  # only shown, without a message
-    lasting_s: tuple[float, ...] = ()  # durations in its text and evidence that go on while it lasts
-    is_permanent: bool = False  # of TROUBLE: it happened, and cannot be over in this run
+    lasting_s: tuple[float, ...] = ()  # durations in its text and evidence that go on
+    is_permanent: bool = False  # of TROUBLE: it cannot be over in this run
 
     @property
     def name(self) -> str:
@@ -60,12 +59,12 @@ class Event:
 
     @property
     def since_s(self) -> float:
-        """Since when it lasts; if that is not known, when it was noticed."""
+        """Since when it lasts, else when it was noticed."""
         return self.at_s - max(self.lasting_s, default=0.0)
 
 
-# These and RESUMED cause a message unless they are quiet or the user turns them off, and so does a recovery
-# from one of these. LAUNCHED, CHECKPOINT and MILESTONE cause one only if `messages.also` names them.
+# These, RESUMED and recoveries from these cause a message unless they are quiet or the user turns them off;
+# LAUNCHED, CHECKPOINT and MILESTONE only if `messages.also` names them.
 WARNINGS = (
     EventKind.LAUNCH_FAILED,
     EventKind.NO_OUTPUT,
@@ -86,4 +85,4 @@ class Followed:
 
     events: tuple[Event, ...] = ()  # the latest ones, oldest first
     problem: str = ""  # why the progress of this job could not be read, if that of others could
-    recheck_s: float | None = None  # Unix time to look again, because its logs may show a failure
+    recheck_s: float | None = None  # when to look again, because its logs may show a failure

@@ -11,23 +11,21 @@ from jobmon_core.domain.logs.progress.log.formats import BATCHES, OWN, Role
 from jobmon_core.domain.logs.progress.log.tracks import FIRST_SEEN, LAST_SEEN, Track
 from jobmon_core.domain.logs.progress.model import Progress
 
-_BESIDE = 4  # counters on one line, or on lines that follow each other, have readings at most so far apart
-_LIVE_READINGS = 200  # a counter that was updated within the latest so many readings is still in use
-# a bar that takes less is preparation, not a part of the work; an outer bar is not given up sooner
-_MIN_ELAPSED_S = 60.0
+_BESIDE = 4  # readings between counters on one line, or on lines that follow each other, at most
+_LIVE_READINGS = 200  # a counter that was updated within so many is still in use
+_MIN_ELAPSED_S = 60.0  # a shorter bar is preparation; an outer one is not given up sooner
 _MANY_ROUNDS = 2  # of an inner counter: by then, an outer one would have moved
-# without clocks, an outer counter is given up after so many updates of the inner one, plus some for each of
-# its own
+# without clocks, an outer counter is given up after so many updates of the inner one, plus some for each own
 _PATIENCE, _PATIENCE_PER_UPDATE = 10, 3
-_SAME_COUNT_RATIO = 1.02  # a line about the same step as a bar may be ahead of it by so much
-_STALE_READINGS = 20  # a bar that was not updated within the latest so many readings does not move any more
+_SAME_COUNT_RATIO = 1.02  # a line about the same step as a bar may be ahead by so much
+_STALE_READINGS = 20  # a bar that was not updated within so many does not move any more
 _SURE_UPDATES, _LONG_SILENCE = 3, 3.0  # after so many updates, a pause so many times the usual one is long
 _SAME_SPEED = 3.0  # bars that follow each other do the same work if their speeds differ by less
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenCounters:
-    """The counter that stands for the job, and the innermost one."""
+    """The counters that stand for the progress."""
 
     job: Track
     inner: Track
@@ -94,8 +92,7 @@ def _stands_still(bar: Track, line: Track) -> bool:
     if bar.updates >= _SURE_UPDATES:
         usual = (bar.last_seen - bar.first_seen) / (bar.updates - 1)
         return silent >= max(_STALE_READINGS, _LONG_SILENCE * usual)
-    # in a log that is overwritten in place, an old bar may stand above the lines: first ahead of them, then
-    # passed by them, because it does not move
+    # in a log that is overwritten in place, an old bar may stand ahead of the lines until they pass it
     was_ahead = bar.first_seen < line.first_seen and (bar.first_n or 0.0) > (line.first_n or 0.0)
     return was_ahead and silent >= _STALE_READINGS
 

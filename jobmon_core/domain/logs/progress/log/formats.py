@@ -25,15 +25,14 @@ class Role(StrEnum):
     METRICS = "metrics"  # loss, learning rate and the like, in any update
 
 
-# what the named groups of an expression in a format file may be; `other`: what shows that a match is not a
-# metric of training, e.g. `eval`; `rest`: what is left of the total. An `n` that matches nothing is 0. A `n`
-# with a `percent` of it gives the total
+# the groups of an expression in a format file; `other` shows that a match is no metric of training: `eval`;
+# `rest` is what is left of the total. An `n` that matches nothing is 0; with a `percent`, it gives the total
 GROUPS = frozenset({
     "n", "rest", "total", "percent", "fraction", "epoch", "epochs", "label", "steps", "items", "elapsed",
     "eta", "rate", "unit", "period_s", "period_ms", "loss", "lr", "grad_norm", "marker", "other",
     "step_ms", "step_s", "tokens_per_s", "latency_ms", "latency_s",
 })  # fmt: skip
-# groups that are further metrics: the name of the metric, and the factor for its unit
+# further metrics: the name, and the factor for its unit
 METRIC_GROUPS = {
     "step_ms": ("step_time_s", 1e-3),
     "step_s": ("step_time_s", 1.0),
@@ -55,15 +54,15 @@ class Format:
     is_bar: bool = False  # a progress bar: another total means another bar
     resets: bool = False  # it counts from the start again in each epoch
     zero_based: bool = False  # its first epoch is 0
-    inclusive: bool = False  # its last epoch is the printed number of epochs
+    inclusive: bool = False  # its last epoch is the printed number
     whole_eta: bool = False  # its eta is that of the whole job
     fallback: bool = False  # used only if no other format shows the progress
     steady: bool = False  # anything may look like it: it counts once the numbers have risen for a while
-    beside: bool = False  # it may count items beside the batches or steps of the same line
-    counter: str = ""  # the id of the format whose counter it advances; empty: its own
+    beside: bool = False  # it may count items beside the batches or steps of the line
+    counter: str = ""  # the format whose counter it advances; empty: its own
     groups: tuple[str, ...] = ()  # what each group finds; empty: what its name says
-    metrics: tuple[str, ...] = ()  # of the user's own patterns: what their groups m0, m1 ... find
-    literals: tuple[str, ...] = ()  # in lower case: every match, in lower case, contains one of these
+    metrics: tuple[str, ...] = ()  # of the user's own patterns: what groups m0, m1 ... find
+    literals: tuple[str, ...] = ()  # every match, in lower case, contains one of these
 
 
 class Reading(NamedTuple):
@@ -92,7 +91,7 @@ class Reading(NamedTuple):
 
 
 MAX_METRICS = 8  # of one pattern: its named groups
-# one of them in the name of a pattern says what its number is; the first that it contains counts
+# by words in the name of a pattern, of which the first counts
 UNITS = {
     "epoch": "epoch",
     "item": "item",

@@ -1,7 +1,6 @@
 """Counters in a log: progress bars, and lines that count epochs, steps or items.
 
-A log may show several of them: the job itself, evaluations, one bar for each epoch, the same bar for each of
-several processes. Each reading moves one counter on.
+A log may show several: the job, evaluations, a bar for each epoch or process. Each reading moves one on.
 """
 
 from __future__ import annotations
@@ -11,18 +10,17 @@ from typing import Any, NamedTuple
 
 from jobmon_core.domain.logs.progress.log.formats import Reading, Role
 
-# other processes print late, so a counter that falls back a little, to this share of its count, goes on
-_JITTER = 0.8
-_OVERRUN = 0.98  # tqdm shows no total once a bar exceeds it; just before, the bar was at least this full
+_JITTER = 0.8  # a counter that falls back only to this share goes on: other processes print late
+_OVERRUN = 0.98  # tqdm shows no total once a bar exceeds it; just before, it was at least this full
 _CLOCK_TOLERANCE_S = 1.0  # bars print whole seconds
-_NEARLY = 0.9  # a bar need not show its last updates if it is removed at its end
+_NEARLY = 0.9  # a bar that is removed at its end need not show its last updates
 _STEADY_UPDATES = 8  # numbers in any order seldom rise so often in a row
-# a log that begins with a later epoch counts from 0 if it prints one less than a multiple of this, as in
-# ``Epoch 266/499``
+# a log that begins with a later epoch counts from 0 if the number after the last, as in ``Epoch 266/499``, is
+# a multiple of this
 _VERY_ROUND_NUMBER = 50
 _HALF = 0.5  # of its total: a counter below it is far from its end
-_LATEST = ("n", "epoch", "epochs", "at_s", "elapsed_s", "rate_per_s")  # taken from each reading that has them
-_SURELY_CARRIED = 3  # new epochs prove that a count with a total goes on over them; usually it does not
+_LATEST = ("n", "epoch", "epochs", "at_s", "elapsed_s", "rate_per_s")  # of a reading that has them
+_SURELY_CARRIED = 3  # new epochs prove that a count with a total goes on over them
 
 
 class Track(NamedTuple):
@@ -45,11 +43,11 @@ class Track(NamedTuple):
     epoch: float | None = None
     epochs: float | None = None
     first_epoch: float | None = None
-    units_per_epoch: float | None = None  # the most units seen in an epoch that has ended
-    carried: int = 0  # new epochs in which the count within the epoch went on; below 0 if it fell back in one
+    units_per_epoch: float | None = None  # the most in an epoch that has ended
+    carried: int = 0  # new epochs in which the count within the epoch went on; below 0 if it fell back
     rounds: int = 0  # how often it started again, e.g. in each epoch
-    round_units: float = 0.0  # units of the rounds that have ended
-    last_round: int = 0  # number of the last reading of the latest round that has ended
+    round_units: float = 0.0  # of the rounds that have ended
+    last_round: int = 0  # the last reading of the latest such round
     noun: str = ""  # the word for the unit
     first_at_s: float | None = None  # by the time stamps of its lines
     at_s: float | None = None
@@ -58,8 +56,8 @@ class Track(NamedTuple):
     rate_per_s: float | None = None
     first_seen: int = 0  # number of the reading in the log
     last_seen: int = 0
-    last_change: int = 0  # number of the latest reading with another count; 0 if an older jobmon read it
-    new_epoch: int = 0  # number of the latest reading of another epoch; 0 if an older jobmon read it
+    last_change: int = 0  # likewise, with another count; 0 if an older jobmon read it
+    new_epoch: int = 0  # likewise, of another epoch
     updates: int = 0
     has_fallen: bool = False  # it started again before it had ever risen
 
