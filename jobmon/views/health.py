@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobmon.views.console import Console
-    from jobmon_core.domain.artifacts.model import Disk
+    from jobmon_core.domain.artifacts.model import Checkpoints, Disk
     from jobmon_core.domain.finding import Finding
     from jobmon_core.domain.node.health.model import (
-        CheckpointHealth,
         ClusterResources,
         GpuHealth,
         HealthReport,
@@ -244,7 +243,7 @@ def _cluster(found: ClusterResources) -> str:
     return ", ".join(parts) or "not known"
 
 
-def _checkpoints(found: CheckpointHealth, at_s: float) -> str:
+def _checkpoints(found: Checkpoints, at_s: float) -> str:
     age_s = found.age_s(at_s)
     if age_s is None:
         if found.problem:
@@ -269,10 +268,10 @@ def _checkpoints_json(report: HealthReport) -> dict[str, Any] | None:
     return {
         **fields(found, "folder", "count", "step", "interval_s", complete="is_complete"),
         **known_fields(found, "problem", latest="name"),
-        "saved": iso(found.saved_s),
+        "saved": iso(found.newest.modified_s if found.newest else None),
         "age_s": None if age_s is None else round(age_s, 1),
         "next_due": iso(found.next_s),
-        "overdue": found.is_overdue(report.at_s, report.elapsed_s),
+        "overdue": found.is_overdue(report.at_s, report.elapsed_s or 0.0),
     }
 
 

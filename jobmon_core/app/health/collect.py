@@ -14,12 +14,13 @@ from jobmon_core.app.live.telemetry import task_agents
 from jobmon_core.app.live.verdict import LiveVerdict, live_verdict
 from jobmon_core.app.patrol.look import named_state_ids
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
+from jobmon_core.domain.artifacts.model import Checkpoints, ListedFile
 from jobmon_core.domain.backends import is_local, lists_all_nodes
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.finding import Finding
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.node.health.assess import HealthFacts, assess
-from jobmon_core.domain.node.health.model import CheckpointHealth, HealthReport, Stage
+from jobmon_core.domain.node.health.model import HealthReport, Stage
 from jobmon_core.domain.node.health.nccl import NcclLines
 from jobmon_core.domain.node.health.network import NodeFabric, network_verdict
 from jobmon_core.domain.node.health.pods import PodAnswer
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
     from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
-    from jobmon_core.domain.artifacts.model import Checkpoints
     from jobmon_core.domain.finding import Finding
     from jobmon_core.domain.node.triage.situation import Situation
 
@@ -139,6 +139,7 @@ def _job_facts(ctx: Context, view: JobView, live: LiveTask, files: JobFiles, unr
         cluster = None
     if unread:
         not_seen.append(f"logs and checkpoints: {unread}")
+    seen = live.artifacts.checkpoints
     report = HealthReport(
         at_s=now_s,
         ref=live.ref,
@@ -150,7 +151,8 @@ def _job_facts(ctx: Context, view: JobView, live: LiveTask, files: JobFiles, unr
         estimate=live.estimate,
         network=_network(live, files, reports, found.situation, unread),
         cluster=cluster,
-        checkpoints=_found_checkpoints(files.checkpoints) or _seen_checkpoints(live.artifacts.checkpoints),
+        checkpoints=_found_checkpoints(files.checkpoints)
+        or (seen and replace(seen, step=step_of(seen.name))),
         errors=files.errors,
         not_seen=tuple(not_seen),
     )
@@ -255,31 +257,19 @@ def _is_exclusive(report: AgentReport) -> bool:
     return sample.cpu is not None and sample.cpu.cores >= sample.node.cores > 0 and not shares_gpus
 
 
-def _found_checkpoints(found: FoundCheckpoints | None) -> CheckpointHealth | None:
+def _found_checkpoints(found: FoundCheckpoints | None) -> Checkpoints | None:
     """Return what a look at the folder found."""
     if found is None or not found.checkpoints:
         return None
     best = found.newest_complete or found.checkpoints[0]
-    return CheckpointHealth(
+    return Checkpoints(
         found.folder,
         len(found.checkpoints),
-        best.path,
-        best.step,
-        best.saved_s,
-        best.is_complete,
+        ListedFile(best.path, modified_s=best.saved_s),
         found.interval_s,
+        step=best.step,
+        is_complete=best.is_complete,
     )
-
-
-def _seen_checkpoints(seen: Checkpoints | None) -> CheckpointHealth | None:
-    """Return what the monitor saw last."""
-    if seen is None:
-        return None
-    health = CheckpointHealth(seen.folder, seen.count, interval_s=seen.interval_s, problem=seen.problem)
-    if seen.newest is None:
-        return health
-    name = seen.newest.name
-    return replace(health, name=name, step=step_of(name), saved_s=seen.newest.modified_s)
 
 
 def _outdated(view: JobView) -> str:

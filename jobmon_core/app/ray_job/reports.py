@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, TypedDict
 
 from jobmon_core.app.artifacts.verify import checkpoints_in
 from jobmon_core.app.health.collect import ask_each, network_of
+from jobmon_core.domain.artifacts.model import Checkpoints, ListedFile
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.node.health.model import CheckpointHealth, ClusterResources, NetworkState
+from jobmon_core.domain.node.health.model import ClusterResources, NetworkState
 from jobmon_core.domain.node.health.nccl import read_nccl
 from jobmon_core.domain.node.health.network import network_verdict
 from jobmon_core.domain.node.health.pods import PodAnswer, parse_node_gpus
@@ -208,10 +209,10 @@ def _efa_info(found: Finding, error: str = "") -> EfaInfo:
 def checkpoint_info(ctx: Context, folder: str, answer: PodAnswer | JobmonError | None) -> CheckpointInfo:
     """Return the checkpoints of a folder; if this host cannot read it, those that a pod found there."""
     found = checkpoints_in(ctx, folder).found
-    newest, there, error = found.newest_complete, CheckpointHealth(folder, len(found.checkpoints)), ""
+    newest, there, error = found.newest_complete, Checkpoints(folder, len(found.checkpoints)), ""
     if newest:
-        name = newest.path.rpartition("/")[2]
-        there = replace(there, name=name, step=newest.step, saved_s=newest.saved_s)
+        saved = ListedFile(newest.path.rpartition("/")[2], modified_s=newest.saved_s)
+        there = replace(there, newest=saved, step=newest.step)
     if found.problem and isinstance(answer, PodAnswer) and answer.checkpoints:
         there = answer.checkpoints
         error = ""

@@ -5,6 +5,7 @@ Times are Unix seconds, sizes are bytes. None means "not known".
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -98,19 +99,29 @@ class Checkpoints:
     is_partial: bool = False
     problem: str = ""
     is_found: bool = False  # by the log or the script, not by the user
+    step: int | None = None  # of the newest one, if it was looked at
+    is_complete: bool | None = None
+
+    @property
+    def name(self) -> str:
+        """The newest one; empty if there is none."""
+        return self.newest.name if self.newest else ""
 
     @property
     def next_s(self) -> float | None:
         """When the next one is expected."""
-        if self.newest is None or self.interval_s is None:
+        if self.newest is None or not self.interval_s:
             return None
         return self.newest.modified_s + self.interval_s
 
-    def is_overdue(self, at_s: float) -> bool:
-        """Whether, at ``at_s``, over two usual intervals have passed since the latest one."""
-        return self.newest is not None and bool(
-            self.interval_s and at_s - self.newest.modified_s > _OVERDUE_INTERVALS * self.interval_s
-        )
+    def age_s(self, at_s: float) -> float | None:
+        """Return how long ago the newest one was saved."""
+        return max(0.0, at_s - self.newest.modified_s) if self.newest else None
+
+    def is_overdue(self, at_s: float, elapsed_s: float = math.inf) -> bool:
+        """Whether a run of ``elapsed_s`` has not saved one for over two usual intervals."""
+        age_s = min(self.age_s(at_s) or 0.0, elapsed_s)
+        return bool(self.interval_s and age_s > _OVERDUE_INTERVALS * self.interval_s)
 
 
 @dataclass(frozen=True, slots=True)

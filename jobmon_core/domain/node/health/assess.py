@@ -157,7 +157,7 @@ def _further(facts: HealthFacts, gpus: GpuHealth, told: set[str]) -> Iterator[Fi
             "Ask for GPUs in the program, e.g. num_gpus=1 of its tasks or actors.",
         )
     saved = known.checkpoints
-    if saved and saved.is_overdue(known.at_s, known.elapsed_s):
+    if saved and saved.is_overdue(known.at_s, known.elapsed_s or 0.0):
         age, usual = duration(saved.age_s(known.at_s) or 0.0), duration(saved.interval_s or 0.0)
         yield warned(f"no checkpoint for {age}; usually one is saved every {usual}")
 

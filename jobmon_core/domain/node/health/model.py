@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.artifacts.model import Checkpoints, Disk
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.logs.progress.model import Estimate, Progress
 
@@ -54,40 +54,6 @@ class GpuHealth:
         if known:
             return sum(known) / len(known)
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class CheckpointHealth:
-    """The newest checkpoint that a training can resume from, else the newest."""
-
-    folder: str
-    count: int = 0
-    name: str = ""
-    step: int | None = None
-    saved_s: float | None = None
-    is_complete: bool | None = None
-    interval_s: float | None = None  # the usual one
-    problem: str = ""  # why nothing is known
-
-    def age_s(self, at_s: float) -> float | None:
-        """Return how long ago it was saved."""
-        if self.saved_s is None:
-            return None
-        return max(0.0, at_s - self.saved_s)
-
-    @property
-    def next_s(self) -> float | None:
-        """When the next one is due."""
-        if self.saved_s is None or not self.interval_s:
-            return None
-        return self.saved_s + self.interval_s
-
-    def is_overdue(self, at_s: float, elapsed_s: float | None) -> bool:
-        """Whether a run has not saved one for over two usual intervals."""
-        age_s = self.age_s(at_s)
-        if age_s is None or elapsed_s is None or not self.interval_s:
-            return False
-        return min(age_s, elapsed_s) > 2 * self.interval_s
 
 
 class NetworkState(StrEnum):
@@ -141,7 +107,7 @@ class HealthReport:
     gpus: GpuHealth = _NO_GPUS
     network: Finding = _NO_NETWORK
     cluster: ClusterResources | None = None  # of Ray
-    checkpoints: CheckpointHealth | None = None
+    checkpoints: Checkpoints | None = None  # the newest is one that a training can resume from, if any
     disks: dict[str, Disk] = field(default_factory=dict)  # by a folder on them
     errors: tuple[str, ...] = ()  # the latest lines of its logs that match a failure
     not_seen: tuple[str, ...] = ()  # and why

@@ -13,7 +13,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
-from jobmon_core.domain.node.health.model import CheckpointHealth, ClusterResources
+from jobmon_core.domain.artifacts.model import Checkpoints, ListedFile
+from jobmon_core.domain.node.health.model import ClusterResources
 from jobmon_core.domain.node.health.nccl import NcclLines, read_nccl
 from jobmon_core.domain.node.telemetry.model import FabricKind, FabricPort, Gpu
 
@@ -48,7 +49,7 @@ class PodAnswer:
     cluster: ClusterResources | None = None
     nccl: NcclLines = _NO_LINES
     ports: tuple[FabricPort, ...] = ()  # without counters
-    checkpoints: CheckpointHealth | None = None
+    checkpoints: Checkpoints | None = None
     problems: tuple[str, ...] = ()  # what it does not show, and why
 
 
@@ -113,7 +114,7 @@ def read_ports(text: str) -> tuple[FabricPort, ...]:
     )
 
 
-def read_checkpoints(text: str, folder: str) -> CheckpointHealth:
+def read_checkpoints(text: str, folder: str) -> Checkpoints:
     """Return the checkpoint that the link ``latest`` names, else the one with the highest step.
 
     Each line has a time in Unix seconds and a name; that of the link has ``latest`` and what it names.
@@ -126,7 +127,7 @@ def read_checkpoints(text: str, folder: str) -> CheckpointHealth:
         elif saved == "latest":
             named = name.rstrip("/").rpartition("/")[2]
     if not found:
-        return CheckpointHealth(folder, problem=_folder_problem(text))
+        return Checkpoints(folder, problem=_folder_problem(text))
     finished = next((each for each in found if each[2] == named), None)
     step, saved_s, name = finished or max(found)
     times = sorted(each[1] for each in found)
@@ -134,10 +135,8 @@ def read_checkpoints(text: str, folder: str) -> CheckpointHealth:
     interval_s = None
     if gaps:
         interval_s = gaps[len(gaps) // 2]
-    is_complete = None
-    if finished:
-        is_complete = True
-    return CheckpointHealth(folder, len(found), name, step, saved_s, is_complete, interval_s or None)
+    newest = ListedFile(name, modified_s=saved_s)
+    return Checkpoints(folder, len(found), newest, interval_s, step=step, is_complete=bool(finished) or None)
 
 
 def _folder_problem(text: str) -> str:

@@ -6,13 +6,12 @@ from dataclasses import fields, replace
 
 import pytest
 
-from jobmon_core.domain.artifacts.model import Artifacts, Disk, Outputs
+from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Disk, ListedFile, Outputs
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.logs.progress.model import History
 from jobmon_core.domain.logs.progress.model import Sample as Step
 from jobmon_core.domain.node.health.assess import HealthFacts, assess
 from jobmon_core.domain.node.health.model import (
-    CheckpointHealth,
     ClusterResources,
     HealthReport,
     NetworkState,
@@ -144,7 +143,7 @@ def test_gpus_of_ray_that_nobody_holds_are_an_issue() -> None:
 
 
 def test_an_overdue_checkpoint_a_failed_launch_and_a_verdict_are_issues_the_verdict_first() -> None:
-    saved = CheckpointHealth("/ck", 3, "step_300", 300, NOW_S - 7200, interval_s=1800)
+    saved = Checkpoints("/ck", 3, ListedFile("step_300", modified_s=NOW_S - 7200), 1800, step=300)
     launch = LaunchState(items=(Finding(Severity.CRITICAL, "only 7 of 8 workers are running", id="workers"),))
     verdict = trouble(
         "disk-full", "1 GiB free", NOW_S, title="A disk is nearly full", advice="Ask for JOBID more."

@@ -104,13 +104,13 @@ def test_the_names_of_devices_tell_efa() -> None:
 def test_the_newest_checkpoint_is_the_one_with_the_highest_step() -> None:
     text = "1000 step_100\n3000 step_500\n2000 step_300\n3001 latest\n3002 README.md\n"
     found = read_checkpoints(text, "/ck")
-    assert (found.count, found.name, found.step, found.saved_s) == (3, "step_500", 500, 3000.0)
+    assert (found.count, found.name, found.step, found.age_s(3000.0)) == (3, "step_500", 500, 0.0)
     assert found.next_s == 4000.0
 
 
 def test_what_the_link_latest_names_is_complete_although_a_higher_step_is_there() -> None:
     found = read_checkpoints("1000 step_100\n3000 step_500\n3001 latest\nlatest step_100/\n", "/ck")
-    assert (found.name, found.step, found.saved_s, found.is_complete) == ("step_100", 100, 1000.0, True)
+    assert (found.name, found.step, found.age_s(1001.0), found.is_complete) == ("step_100", 100, 1.0, True)
     assert read_checkpoints("1000 step_100\nlatest \n", "/ck").is_complete is None
 
 
@@ -125,7 +125,7 @@ def test_what_the_link_latest_names_is_complete_although_a_higher_step_is_there(
 )
 def test_a_folder_without_checkpoints_says_why(text: str, problem: str) -> None:
     found = read_checkpoints(text, "/nope")
-    assert (found.saved_s, found.problem) == (None, problem)
+    assert (found.newest, found.problem) == (None, problem)
 
 
 def test_what_a_pod_lacks_is_named_in_its_own_words() -> None:
