@@ -16,7 +16,7 @@ from jobmon_core.agent.measure import TaskMeter
 from jobmon_core.agent.proc import Background
 from jobmon_core.agent.processes import own_pids
 from jobmon_core.agent.report_files import ReportFiles
-from jobmon_core.domain.node.telemetry.model import AgentReport, is_memory_short
+from jobmon_core.domain.node.telemetry.model import AgentReport
 from jobmon_core.domain.node.telemetry.processes import MeasuredTask
 from jobmon_core.store.telemetry import STALL, WANTED
 from jobmon_core.system.clock import Clock, Wake
@@ -91,7 +91,7 @@ class Agent:
 
     def _report_once(self) -> None:
         now_s = self._clock.now()
-        sample, processes = self._meter.read(now_s)
+        report, processes = self._meter.read(now_s)
         if self._options.logs:
             self._reading.run(self._look_at_logs, _LOG_TIMEOUT_S)
         self._stacks.look()
@@ -101,15 +101,11 @@ class Agent:
         elif self._empty_since_s is None:
             self._empty_since_s = now_s
         self._report = dataclasses.replace(
-            self._report,
-            latest=sample,
+            report,
+            started_s=self._started_s,
+            interval_s=self._options.interval_s,
             ended_s=self._empty_since_s if self._had_processes else None,
             suspicious_log_s=self._suspicious_s,
-            unavailable=self._meter.unavailable,
-            ranks=self._meter.ranks,
-            folders=self._meter.folders,
-            fabric=self._meter.fabric,
-            is_memory_short=is_memory_short(sample),
         )
         self._files.write(self._report)
 

@@ -20,8 +20,8 @@ from jobmon_core.domain.node.telemetry.model import (
     Cpu,
     Folder,
     Memory,
-    RankGroup,
     Sample,
+    is_memory_short,
 )
 from jobmon_core.domain.node.telemetry.processes import cpu_seconds
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from jobmon_core.domain.artifacts.model import Disk
-    from jobmon_core.domain.node.telemetry.model import Fabric
     from jobmon_core.domain.node.telemetry.processes import MeasuredTask, Process, Usage
 
 _SLOW_S = 30.0  # between two looks at disks, and at which cgroups the task is in
@@ -50,7 +49,7 @@ class TaskMeter:
         earlier: AgentReport = _NO_REPORT,
     ) -> None:
         """Begin."""
-        self.gpus = GpuMeter()
+        self._gpus = GpuMeter()
         self._processes = TaskProcesses(target)
         self._workers = WorkerMeter(target.pids, proc.boot_s(now_s))
         self._node_name = node_name
@@ -62,38 +61,18 @@ class TaskMeter:
         self._since_ticks: int | None = None
         self._since_s = time.monotonic()
 
-    @property
-    def unavailable(self) -> tuple[str, ...]:
-        """What cannot be measured, and why."""
-        return (*self.gpus.unavailable, *self._disks.unavailable)
-
-    @property
-    def ranks(self) -> tuple[RankGroup, ...]:
-        """Which workers of each launch run here."""
-        return self._workers.ranks
-
-    @property
-    def folders(self) -> tuple[Folder, ...]:
-        """Whether the folders on the watched file systems exist and can be written."""
-        return self._disks.folders
-
-    @property
-    def fabric(self) -> Fabric | None:
-        """What the counters of the node's fast fabric showed last."""
-        return self._fabric.read(time.monotonic())
-
     def look(self) -> None:
         """Note the use of GPUs and workers at this moment."""
-        self.gpus.look()
+        self._gpus.look()
         self._workers.look()
 
-    def read(self, now_s: float) -> tuple[Sample, int]:
+    def read(self, now_s: float) -> tuple[AgentReport, int]:
         """Return the figures since the last call, and how many processes the task has, without zombies."""
         at_s, now_ticks = time.monotonic(), proc.uptime_ticks()
         span = Span(now_s, max(at_s - self._since_s, 0.001), self._since_ticks)
         processes = self._processes.look(now_ticks)
         environments = [process.environment for process in processes.values() if process.environment]
-        gpus = self.gpus.read(environments, processes.keys())
+        gpus = self._gpus.read(environments, processes.keys())
         counters = proc.read_counters()
         sample = Sample(
             round(now_s, 1),
@@ -107,7 +86,15 @@ class TaskMeter:
         )
         self._node_before, self._since_ticks, self._since_s = counters, now_ticks, at_s
         self._before = {process.key: process.usage for process in processes.values()}
-        return sample, sum(process.state != "Z" for process in processes.values())
+        report = AgentReport(
+            sample,
+            ranks=self._workers.ranks,
+            folders=self._disks.folders,
+            fabric=self._fabric.read(at_s),
+            unavailable=(*self._gpus.unavailable, *self._disks.unavailable),
+            is_memory_short=is_memory_short(sample),
+        )
+        return report, sum(process.state != "Z" for process in processes.values())
 
     def _used_percent(self, processes: Mapping[int, Process], span: Span) -> float | None:
         if span.since_ticks is None:
