@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.model import History, Progress
 from jobmon_core.domain.logs.progress.model import Sample as Step
 from jobmon_core.domain.node.telemetry.model import Cpu, Gpu, Memory, Node, Sample, Worker
 from jobmon_core.domain.node.triage.judge import judge
-from jobmon_core.domain.node.triage.situation import NodeView, Situation, XidError
+from jobmon_core.domain.node.triage.situation import NodeView, Situation
 
 START_S = 1_700_000_000.0
 GIB = 2**30
@@ -99,7 +100,9 @@ def situation(
         history=history if steps else History(),
         has_output=True,
         log_idle_s=now_s - last_s,
-        xids={79: XidError("the GPU has fallen off the bus", "Exclude the node.", is_critical=True)},
+        xids={
+            79: Finding(Severity.CRITICAL, advice="Exclude the node.", title="the GPU has fallen off the bus")
+        },
     )
     return replace(usual, **known)  # type: ignore[arg-type]  # any field
 

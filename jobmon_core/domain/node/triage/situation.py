@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jobmon_core.domain.artifacts.model import Artifacts
+from jobmon_core.domain.finding import Finding
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import unusual_pause_s
 from jobmon_core.domain.logs.progress.model import Estimate, History, Progress
@@ -18,15 +19,6 @@ _MIN_STEPS = 3  # with fewer samples, nothing is known about pauses
 # a standstill lasts at least so many times the longest and the median pause
 _LONGEST_PAUSES, _MEDIAN_PAUSES = 3, 10
 _NO_ARTIFACTS, _NO_ESTIMATE, _NO_HISTORY, _DEFAULTS = Artifacts(), Estimate(), History(), Thresholds()
-
-
-@dataclass(frozen=True, slots=True)
-class XidError:
-    """One of the error numbers of NVIDIA's driver."""
-
-    title: str
-    advice: str
-    is_critical: bool = False  # the GPU or its node is probably broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +54,7 @@ class Situation:
     log_idle_s: float | None = None  # since the last write to its logs, or since its start
     artifacts: Artifacts = _NO_ARTIFACTS
     thresholds: Thresholds = _DEFAULTS
-    xids: Mapping[int, XidError] = field(default_factory=dict)
+    xids: Mapping[int, Finding] = field(default_factory=dict)
     # by the own log of an ended worker: whether it shows that the worker had done its share
     own_logs: Mapping[str, bool] = field(default_factory=dict)
     step_errors: Mapping[int, str] = field(default_factory=dict)  # by rank: the line that srun printed

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.node.telemetry.model import Gpu
-from jobmon_core.domain.node.triage.situation import Situation, XidError
+from jobmon_core.domain.node.triage.situation import Situation
 from jobmon_core.domain.node.triage.windows import GpuView, all_known, gpus_of, odd_one, utilization
 
 _LONG = 2  # times `must_last_s`
@@ -16,7 +17,7 @@ _MOSTLY = 0.8  # of the time
 _THROTTLED_SHARE = 0.5
 _HARMLESS = ("power cap", "idle", "none")  # to lower the clock
 _BROKEN = "Save your work, cancel the job, and report the node to its administrators."
-_UNKNOWN = XidError("not described by jobmon", "Look it up in NVIDIA's list of Xid errors.")
+_UNKNOWN = Finding(title="not described by jobmon", advice="Look it up in NVIDIA's list of Xid errors.")
 
 
 def gpu_lost(situation: Situation) -> Event | None:
@@ -44,14 +45,14 @@ def xid_errors(situation: Situation) -> Event | None:
     ]
     if not found:
         return None
-    name, number, error = next((each for each in found if each[2].is_critical), found[0])
+    name, number, error = next((each for each in found if each[2].severity is Severity.CRITICAL), found[0])
     return situation.finding(
         "gpu-error",
         "A GPU reports an error",
         f"{name} reports Xid {number}: {error.title}",
         tuple(f"{each}: Xid {xid}, {about.title}" for each, xid, about in found),
         error.advice,
-        is_critical=error.is_critical,
+        is_critical=error.severity is Severity.CRITICAL,
         is_permanent=True,
     )
 
