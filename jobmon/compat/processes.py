@@ -115,12 +115,13 @@ class ProcessMonitor:
         planned = None
         if number < len(self._gpu_ids):
             planned = self._gpu_ids[number]
-        is_alive = now.status in _ALIVE and now.started_s is not None
+        worker, gpu, memory = now
         return record_from(
             Worker,
-            now,
-            gpu_id=now.gpu.index if now.gpu else planned,
-            gpu_percent=now.gpu.utilization_percent if now.gpu else None,
-            gpu_memory_bytes=now.gpu_memory_bytes or (now.gpu.memory if now.gpu else None),
-            uptime_s=max(0.0, now_s - now.started_s) if is_alive and now.started_s is not None else None,
+            worker,
+            pid=worker.pid or None,
+            gpu_id=gpu.index if gpu else planned,
+            gpu_percent=gpu.utilization_percent if gpu else None,
+            gpu_memory_bytes=memory or (gpu.memory if gpu else None),
+            uptime_s=max(0.0, now_s - worker.started_s) if worker.status in _ALIVE else None,
         )

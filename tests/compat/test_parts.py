@@ -74,10 +74,11 @@ def test_a_launch_is_verified_and_the_worker_that_dies_is_named(pids: list[int],
 
 def test_a_worker_has_the_gpu_on_which_nvidia_smi_shows_it(pids: list[int]) -> None:
     first, second = Workers("", 2, tuple(pids), SmiRunner(pids[1])).look()
-    assert first.gpu is None
-    assert second.gpu is not None
-    assert (second.gpu.index, second.gpu.utilization_percent, second.gpu.memory) == (1, None, 0)
-    assert second.gpu_memory_bytes == 15000 * 2**20
+    assert first[1] is None
+    _, gpu, memory = second
+    assert gpu is not None
+    assert (gpu.index, gpu.utilization_percent, gpu.memory) == (1, None, 0)
+    assert memory == 15000 * 2**20
 
 
 def test_the_workers_that_a_launcher_started_count(tmp_path: Path) -> None:

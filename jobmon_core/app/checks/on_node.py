@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.backends import is_local
 from jobmon_core.domain.before.checks.node_report import node_items, read_report
@@ -33,12 +33,6 @@ _LOG_S = 10.0  # a parallel file system may show a file late
 _FOLDER = "checks"
 _JOB_NAME = "jobmon-check"
 _STARTING = (JobState.CONFIGURING, JobState.POWER_UP_NODE)  # its nodes boot, which may take long
-
-
-class _End(NamedTuple):
-    problem: Finding | None = None
-    text: str = ""  # what the job wrote
-    is_over: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,36 +69,35 @@ class CheckNode:
         finally:
             path.unlink(missing_ok=True)
             log.unlink(missing_ok=True)
-        if end.problem:
-            yield replace(end.problem, id=_ITEM)
+        if isinstance(end, Finding):
+            yield replace(end, id=_ITEM)
         else:
-            yield from node_items(facts, script, read_report(end.text))
+            yield from node_items(facts, script, read_report(end))
 
-    def _run(self, backend: str, submit: Callable[[], Submitted], log: Path, wait_s: float) -> _End:
+    def _run(self, backend: str, submit: Callable[[], Submitted], log: Path, wait_s: float) -> Finding | str:
+        """Return what the job wrote, or why there is nothing."""
         try:
             job = submit()
         except SchedulerRejected as error:
-            return _End(failed(f"sbatch refuses the short job: {error}", "Your own job may be refused too."))
+            return failed(f"sbatch refuses the short job: {error}", "Your own job may be refused too.")
         except SchedulerMissing as error:
-            return _End(unknown(f"{error}"))
+            return unknown(f"{error}")
         except SchedulerUnavailable as error:
             text = f"it is not known whether the short job was submitted: {error}"
-            return _End(warned(text, "Try again when Slurm responds."))
+            return warned(text, "Try again when Slurm responds.")
         try:
             self.tell(f"job {job.ref} looks at a node; Ctrl-C cancels it")
-            end = self._follow(backend, job, log, wait_s)
+            return self._follow(backend, job, log, wait_s)
         except BaseException:
             self.tell(f"job {job.ref} {self._cancel(backend, job)}")
             raise
-        if end.is_over or end.problem is None:
-            return end
-        return _End(replace(end.problem, text=f"{end.problem.text}, and {self._cancel(backend, job)}"))
 
-    def _follow(self, backend: str, job: Submitted, log: Path, wait_s: float) -> _End:
+    def _follow(self, backend: str, job: Submitted, log: Path, wait_s: float) -> Finding | str:
         clock, scheduler = self.ctx.clock, self.ctx.scheduler(backend, job.cluster)
         asked_s, reason = clock.now(), ""
         started_s: float | None = None
-        while True:
+        problem: Finding | None = None
+        while problem is None:
             answer = scheduler.ask_record(job.ref.job_id)
             now_s = clock.now()
             if isinstance(answer, NotListed):
@@ -116,11 +109,12 @@ class CheckNode:
                 if state.phase is not Phase.WAITING and state not in _STARTING:
                     started_s = now_s if started_s is None else started_s
             if started_s is None and now_s - asked_s > wait_s:
-                return _End(_still_waiting(job, reason, wait_s), is_over=False)
-            if started_s is not None and now_s - started_s > _RUN_S:
+                problem = _still_waiting(job, reason, wait_s)
+            elif started_s is not None and now_s - started_s > _RUN_S:
                 problem = warned(f"the short job {job.ref} did not end in time", "Check the node.")
-                return _End(problem, is_over=False)
-            clock.wait(_POLL_S)
+            else:
+                clock.wait(_POLL_S)
+        return replace(problem, text=f"{problem.text}, and {self._cancel(backend, job)}")
 
     def _cancel(self, backend: str, job: Submitted) -> str:
         cluster = f"-M {job.cluster} " if job.cluster else ""
@@ -128,7 +122,7 @@ class CheckNode:
             return f"could not be cancelled ({error}); `scancel {cluster}{job.ref}` cancels it"
         return "was cancelled"
 
-    def _result(self, job: Submitted, log: Path, state: str) -> _End:
+    def _result(self, job: Submitted, log: Path, state: str) -> Finding | str:
         """Return what the short job wrote; a parallel file system may show it late."""
         clock = self.ctx.clock
         until_s = clock.now() + _LOG_S
@@ -137,18 +131,16 @@ class CheckNode:
             if log.is_file():
                 text = log.read_text(errors="replace")
             if "end" in read_report(text):
-                return _End(text=text)
+                return text
             if clock.now() > until_s:
                 break
             clock.wait(_POLL_S)
         if not text:
             home = self.ctx.home.root
             advice = "Put jobmon's home where the nodes see it ($JOBMON_HOME), or check the node for a fault."
-            return _End(
-                warned(f"the short job {job.ref} ended {state or '?'} without output in {home}", advice)
-            )
+            return warned(f"the short job {job.ref} ended {state or '?'} without output in {home}", advice)
         last = text.strip().splitlines()[-1]
-        return _End(failed(f"the short job {job.ref} ended {state or '?'}: {last}", "Check its setup lines."))
+        return failed(f"the short job {job.ref} ended {state or '?'}: {last}", "Check its setup lines.")
 
 
 def _why_no_node(backend: str) -> str:

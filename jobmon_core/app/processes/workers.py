@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.node.health.pods import read_gpus, read_processes
-from jobmon_core.domain.node.telemetry.model import WorkerStatus
+from jobmon_core.domain.node.telemetry.model import Gpu, Worker, WorkerStatus
 from jobmon_core.scheduler.process.find import find_process, find_processes, find_started_by
 from jobmon_core.system.process import descendants, read_stat
 from jobmon_core.system.runner import Runner, succeeded
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.node.telemetry.model import Gpu
     from jobmon_core.scheduler.process.client import WatchedProcess
     from jobmon_core.system.process import ProcStat
 
@@ -23,17 +22,8 @@ _PROCESS_FIELDS = "gpu_uuid,pid,process_name,used_memory"
 _STATUSES = {"Z": WorkerStatus.ZOMBIE, "T": WorkerStatus.STOPPED, "t": WorkerStatus.STOPPED}
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerNow:
-    """One worker at one moment."""
-
-    status: WorkerStatus = WorkerStatus.NOT_FOUND
-    pid: int | None = None
-    started_s: float | None = None
-    cpu_percent: float | None = None
-    last_activity_s: float | None = None  # when it was last seen to use CPU time
-    gpu: Gpu | None = None
-    gpu_memory_bytes: int | None = None
+_ABSENT = Worker(0, status=WorkerStatus.NOT_FOUND)
+WorkerNow = tuple[Worker, Gpu | None, int | None]  # with the GPU that it uses, and its memory on it (bytes)
 
 
 @dataclass(slots=True)
@@ -59,7 +49,7 @@ class Workers:
         self._assign(self._processes())
         now_s = time.time()
         found = [_look(known, now_s) for known in self._places]
-        found += [WorkerNow()] * (self.expected - len(found))
+        found += [_ABSENT] * (self.expected - len(found))
         return _with_gpus(found, self.runner)
 
     def _processes(self) -> list[WatchedProcess]:
@@ -93,12 +83,15 @@ class Workers:
                 self._places[ended] = _Known(process)
 
 
-def _look(known: _Known, now_s: float) -> WorkerNow:
+def _look(known: _Known, now_s: float) -> Worker:
     process = known.process
     stat = _stat(process)
     if not stat:
-        return WorkerNow(
-            WorkerStatus.DEAD, process.id.pid, process.started_s, last_activity_s=known.last_activity_s
+        return Worker(
+            process.id.pid,
+            status=WorkerStatus.DEAD,
+            started_s=process.started_s,
+            last_activity_s=known.last_activity_s,
         )
     family = (process.id.pid, *descendants(process.id.pid, -1))
     cpu_s = sum(each.cpu_s for pid in family if (each := read_stat(pid)))
@@ -111,7 +104,13 @@ def _look(known: _Known, now_s: float) -> WorkerNow:
         known.last_activity_s = now_s
     known.cpu_s, known.at_s = cpu_s, now_s
     status = _STATUSES.get(stat.state, WorkerStatus.RUNNING)
-    return WorkerNow(status, process.id.pid, process.started_s, percent, known.last_activity_s)
+    return Worker(
+        process.id.pid,
+        status=status,
+        started_s=process.started_s,
+        cpu_percent=percent,
+        last_activity_s=known.last_activity_s,
+    )
 
 
 def _stat(process: WatchedProcess) -> ProcStat | None:
@@ -121,7 +120,7 @@ def _stat(process: WatchedProcess) -> ProcStat | None:
     return None
 
 
-def _with_gpus(workers: list[WorkerNow], runner: Runner) -> list[WorkerNow]:
+def _with_gpus(workers: list[Worker], runner: Runner) -> list[WorkerNow]:
     processes = _smi(runner, f"--query-compute-apps={_PROCESS_FIELDS}")
     gpus = ""
     if processes:
@@ -135,7 +134,7 @@ def _with_gpus(workers: list[WorkerNow], runner: Runner) -> list[WorkerNow]:
         gpu = None
         if used:
             gpu = by_uuid.get(used.gpu_uuid)
-        found.append(replace(worker, gpu=gpu, gpu_memory_bytes=used.memory if used else None))
+        found.append((worker, gpu, used.memory if used else None))
     return found
 
 

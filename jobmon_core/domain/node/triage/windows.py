@@ -42,6 +42,11 @@ def window(node: NodeView, now_s: float, seconds: float) -> Window:
     return ()
 
 
+def windows(situation: Situation, seconds: float) -> list[Window]:
+    """Return the samples of each node."""
+    return [window(node, situation.now_s, seconds) for node in situation.nodes]
+
+
 def average(of: Window, figure: Figure) -> float | None:
     """Return None unless a figure is known for most of the time."""
     known = [(part_s, value) for part_s, sample in of if (value := figure(sample)) is not None]
@@ -124,8 +129,7 @@ def worker_average(
 
 def cpu_use(situation: Situation, seconds: float) -> tuple[float, float] | None:
     """Return the CPU use in % of one core and the number of cores, of all nodes."""
-    windows = [window(node, situation.now_s, seconds) for node in situation.nodes]
-    used = all_known([average(of, _used) for of in windows])
+    used = all_known([average(of, _used) for of in windows(situation, seconds)])
     cpus = [node.latest.cpu for node in situation.nodes]
     cores = sum(cpu.cores for cpu in cpus if cpu)
     if used and all(cpus):
@@ -159,15 +163,13 @@ def _used(sample: Sample) -> float | None:
 
 def transferred_per_s(situation: Situation, seconds: float) -> float | None:
     """Return the bytes that workers transfer (unknown: 0); None without enough samples."""
-    windows = [window(node, situation.now_s, seconds) for node in situation.nodes]
-    means = all_known([average(of, _transferred_per_s) for of in windows])
-    if means:
-        return sum(means)
+    means = [
+        average(of, lambda sample: read_per_s(sample) + written_per_s(sample))
+        for of in windows(situation, seconds)
+    ]
+    if known := all_known(means):
+        return sum(known)
     return None
-
-
-def _transferred_per_s(sample: Sample) -> float:
-    return read_per_s(sample) + written_per_s(sample)
 
 
 def read_per_s(sample: Sample) -> float:

@@ -18,6 +18,7 @@ from jobmon_core.domain.node.triage.windows import (
     transferred_per_s,
     utilization,
     window,
+    windows,
     written_per_s,
 )
 
@@ -70,15 +71,15 @@ def _reason(situation: Situation, seconds: float) -> tuple[str, str, str, list[s
     if cores and used >= _BUSY_CORES * 100 * cores:
         advice = "Ask for more cores, prepare the data beforehand, or move the preprocessing to the GPU."
         return "cpu-preprocessing", "the CPU", advice, busy_cores
-    windows = [window(node, situation.now_s, seconds) for node in situation.nodes]
-    received = sum(average(of, lambda sample: sample.node.received_per_s) or 0.0 for of in windows)
-    read = sum(average(of, read_per_s) or 0.0 for of in windows)
+    found = windows(situation, seconds)
+    received = sum(average(of, lambda sample: sample.node.received_per_s) or 0.0 for of in found)
+    read = sum(average(of, read_per_s) or 0.0 for of in found)
     if received >= max(situation.thresholds.network_mb_per_s * _MB, read):
         advice = (
             "Copy the data to a local disk first, cache what was downloaded, or exchange less between nodes."
         )
         return "network-bound", "the network", advice, [f"network: {size(received)}/s received"]
-    waited = max(average(of, lambda sample: sample.node.io_wait_percent) or 0.0 for of in windows)
+    waited = max(average(of, lambda sample: sample.node.io_wait_percent) or 0.0 for of in found)
     signs = []
     if read >= _READ_BYTES_PER_S:
         signs.append(f"disks: {size(read)}/s read")
@@ -102,8 +103,7 @@ def checkpoint_overhead(situation: Situation) -> Event | None:
             return None
         return max(known) < low and written_per_s(sample) >= _SAVING_BYTES_PER_S
 
-    windows = [window(node, situation.now_s, seconds) for node in situation.nodes]
-    known = [share for of in windows if (share := average(of, saves)) is not None]
+    known = [share for of in windows(situation, seconds) if (share := average(of, saves)) is not None]
     if not known or 100 * max(known) < situation.thresholds.saving_percent:
         return None
     percent = 100 * max(known)

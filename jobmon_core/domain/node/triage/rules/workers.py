@@ -11,7 +11,7 @@ from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.node.telemetry.model import GONE, Sample, Worker, WorkerStatus
 from jobmon_core.domain.node.triage.rules.stuck import worker_name
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
-from jobmon_core.domain.node.triage.windows import average, odd_one, window, worker_average
+from jobmon_core.domain.node.triage.windows import average, odd_one, window, windows, worker_average
 from jobmon_core.domain.slurm.states import exit_phrase
 
 _LASTING = 0.2  # times `must_last_s`: workers that end together do so within that
@@ -86,11 +86,10 @@ def zombie_workers(situation: Situation) -> Event | None:
 
 def _zombie_children(situation: Situation) -> int:
     seconds = _LASTING * situation.thresholds.must_last_s
-    lowest = 0
-    for node in situation.nodes:
-        parts = window(node, situation.now_s, seconds)
-        lowest += min((sum(each.zombies for each in sample.workers) for _, sample in parts), default=0)
-    return lowest
+    return sum(
+        min((sum(each.zombies for each in sample.workers) for _, sample in of), default=0)
+        for of in windows(situation, seconds)
+    )
 
 
 def _was(situation: Situation, node: NodeView, worker: Worker, states: tuple[WorkerStatus, ...]) -> bool:
@@ -206,7 +205,7 @@ def missing_workers(situation: Situation) -> Event | None:
         return None  # other rules judge those that are known to have ended
     most = sum(max((_living(sample) for sample in node.samples), default=0) for node in situation.nodes)
     seconds = _LASTING * situation.thresholds.must_last_s
-    views = [window(node, situation.now_s, seconds) for node in situation.nodes]
+    views = windows(situation, seconds)
     lately = sum(max((_living(sample) for _, sample in of), default=0) for of in views)
     if most < wanted or not all(views) or lately >= wanted:
         return None
@@ -281,7 +280,7 @@ def no_processes(situation: Situation) -> Event | None:
     Only worth a message if none was ever seen: an allocation may wait for its next program.
     """
     seconds = situation.thresholds.must_last_s
-    shares = [average(window(node, situation.now_s, seconds), _is_empty) for node in situation.nodes]
+    shares = [average(of, _is_empty) for of in windows(situation, seconds)]
     if not shares or any(empty is None or empty < _THROUGHOUT for empty in shares):
         return None
     was_seen = any(not _is_empty(sample) for node in situation.nodes for sample in node.samples)
