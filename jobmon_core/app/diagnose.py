@@ -154,7 +154,6 @@ class DiagnoseCommand:
         return replace(report, live=live_verdict(self.ctx, job, task), stacks=stacks)
 
     def _as_at_its_end(self, job: WatchedJob, task: Task, end: End, diagnosis: Diagnosis) -> Diagnosis:
-        """Add to a diagnosis what a monitor adds when a job ends."""
         progress = self.ctx.progress_file(job.id).read()
         followed = progress.tasks.get(task.key)
         diagnosis = with_progress(diagnosis, job, end, followed)
@@ -239,7 +238,6 @@ def _nothing_yet(diagnosis: Diagnosis) -> Diagnosis:
 
 
 def _find_task(job: WatchedJob, ref: JobRef) -> Task | None:
-    """Return the task that ``ref`` names, or the worst of several; None without any (yet)."""
     if ref.job_id == job.job_id:
         named = [task for task in job.tasks.values() if not ref.key or task.key == ref.key]
     else:
@@ -276,7 +274,6 @@ def _with_totals(subject: Subject, job: WatchedJob, diagnosis: Diagnosis) -> Sub
 
 
 def _same_cause(task: Task, job: WatchedJob, diagnosis: Diagnosis) -> str:
-    """Return the indices of the tasks with the same cause; empty if there are no others."""
     if not diagnosis.cause or task.diagnosis is None or task.diagnosis.cause != diagnosis.cause:
         return ""
     groups = (group for group in cause_groups(job) if task.key in group.keys and len(group.keys) > 1)

@@ -211,7 +211,6 @@ def _how_to_restart(job: WatchedJob, checkpoints: Iterable[FoundCheckpoints]) ->
 
 
 def _how_to_resume(ctx: Context, job: WatchedJob, record: RunRecord | None) -> Resume:
-    """Return the command that runs again what a job ran, whether or not it has ended."""
     if job.settings and job.settings.chain and job.outcome is not Outcome.SUCCESS:
         if job.settings.chain.later:
             note = "This submits this stage of the chain and those after it."

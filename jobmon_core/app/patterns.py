@@ -79,7 +79,7 @@ def read_own_patterns(ctx: Context) -> PatternFile:
 
 
 def effective_patterns(own: PatternFile) -> tuple[EffectivePattern, ...]:
-    """Return every pattern in the order in which they are tried."""
+    """Return all in the order in which they are tried."""
     shipped = {pattern.id for pattern in load_patterns()}
     mine = {pattern.id for pattern in own.patterns}
     return tuple(
@@ -89,7 +89,7 @@ def effective_patterns(own: PatternFile) -> tuple[EffectivePattern, ...]:
 
 
 def titles(own: PatternFile) -> dict[str, str]:
-    """Return the titles of all patterns by id; empty if the shipped file is invalid."""
+    """Return titles by id; none if the shipped file is invalid."""
     try:
         return {pattern.id: pattern.title for pattern in load_patterns(own.patterns)}
     except Invalid:
@@ -102,7 +102,7 @@ def check(paths: tuple[Path, ...], own: Path | None) -> Iterator[PatternFile]:
 
 
 def files_in_use(own: Path | None) -> tuple[Path, ...]:
-    """Return the pattern files in use, the user's own first."""
+    """Return the user's own file first."""
     return (*((own,) if own else ()), shipped_patterns_path())
 
 

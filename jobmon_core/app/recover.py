@@ -136,14 +136,12 @@ class RecoverJobs:
         return f"it runs on cluster {job.cluster}, but this host uses cluster {cluster}"
 
     def _with_reopened_outbox(self, status: JobStatus, config: Config) -> WatchedJob:
-        """If a job needs no monitor any more, reopen the given-up messages that can be sent."""
         job = status.job
         if status.health is not Health.DONE or job.unwatched_s is not None:
             return job
         return replace(job, outbox=reopen_all(job.outbox, config, self.ctx.channel_files))
 
     def _adopt(self, orphans: dict[str, RecoveryResult]) -> Iterator[RecoveryResult]:
-        """Start as few monitors as can watch these jobs; yield a result for each job."""
         adopted: set[str] = set()
         job_ids = list(orphans)
         for first in range(0, len(job_ids), MAX_JOBS):

@@ -97,7 +97,6 @@ class SubmitJob:
         return not request.job_config and any(_mentions_restarts(folder) for folder in folders)
 
     def _first_attempt(self, backend: str) -> NextAttempt | None:
-        """Return what makes the job the first attempt of a lineage, if it has restarts."""
         from jobmon_core.app.restarts.first_attempt import first_attempt
         from jobmon_core.app.sbatch_arguments import readable
         from jobmon_core.domain.job.job_settings import JobSettings
@@ -120,7 +119,6 @@ class SubmitJob:
 
     @contextmanager
     def _exported(self) -> Iterator[None]:
-        """Give this process the variables of the attempt, which its job inherits, and take them back."""
         if self._attempt is None:
             yield
             return
@@ -194,7 +192,6 @@ class SubmitJob:
             self._warnings += _misplaced_option_warnings(arguments)
 
     def _read_settings(self, script: str) -> None:
-        """Read the job configuration beside the script, unless the settings of the job are known."""
         from jobmon_core.app.jobs.job_config import find_settings, settings_beside
 
         if self._has_settings:
@@ -208,7 +205,7 @@ class SubmitJob:
         self._has_settings = True
 
     def _recorder(self, backend: str) -> Recorder:
-        """Return the function that records what is submitted; it runs, and imports, in another process."""
+        """Return what records the submission; it runs, and imports, in another process."""
 
         def record(wait_for_jobs: WaitForJobs) -> None:
             from jobmon_core.app.runs.record import record_run
@@ -306,7 +303,6 @@ class SubmitJob:
 
 
 def _mentions_restarts(folder: str) -> bool:
-    """Whether a job configuration in this folder may say something about restarts."""
     path = Path(folder, "jobmon.yaml")
     try:  # anybody may have put a pipe there
         return path.is_file() and b"restart" in path.read_bytes()
@@ -315,7 +311,6 @@ def _mentions_restarts(folder: str) -> bool:
 
 
 def _misplaced_option_warnings(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield warnings about options that became arguments of the script because they follow it."""
     from jobmon_core.domain.slurm.sbatch_options import misplaced_options
 
     script, options = misplaced_options(arguments)

@@ -95,7 +95,7 @@ def restart_monitors(ctx: Context, tell: Callable[[str], None]) -> None:
 
 @dataclass(slots=True)
 class WaitForJobs:
-    """Waits for jobs, whose monitors it restarts if they are gone."""
+    """Restarts their monitors if they are gone."""
 
     ctx: Context
     tell: Callable[[str], None]

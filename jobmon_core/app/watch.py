@@ -117,7 +117,7 @@ def _already_reported(job: WatchedJob) -> str:
 
 
 def _watched(ctx: Context, ref: JobRef, backend: str) -> list[WatchedJob]:
-    """Return the records of a job, newest last."""
+    """Newest last."""
     # a remote job is on another cluster, where the same id is another job
     return [
         job

@@ -79,7 +79,6 @@ def why_pending(ctx: Context, argument: str) -> PendingAnswer:
 
 
 def _ended(ctx: Context, ref: JobRef) -> PendingJob | None:
-    """Return what accounting says of a job that the queue no longer lists."""
     scheduler = ctx.scheduler(DEFAULT_BACKEND)
     answer = scheduler.ask_accounting([ref.job_id])
     rows = scheduler.read_accounting(answer, ref.job_id) if isinstance(answer, str) else ()
@@ -88,7 +87,6 @@ def _ended(ctx: Context, ref: JobRef) -> PendingJob | None:
 
 
 def _remembered(job: WatchedJob, ref: JobRef) -> PendingFacts:
-    """Return what the state file says of the task that ``ref`` names."""
     tasks = [task for task in job.tasks.values() if ref.key in ("", task.key)]
     waiting = next((task for task in tasks if is_waiting(task)), None)
     if job.pending_indices and not waiting and not job.closed:

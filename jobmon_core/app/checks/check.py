@@ -210,7 +210,6 @@ def _wanted(restart: RestartSettings | None) -> RestartSettings | None:
 
 
 def _settings(script: str) -> tuple[JobSettings | None, str]:
-    """Return the settings beside a script, or why they do not count."""
     try:
         return find_settings(script, lambda _note: None), ""
     except (ConfigInvalid, ImportError) as error:

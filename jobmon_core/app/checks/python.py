@@ -112,7 +112,6 @@ class Environments:
         return fact._replace(missing=missing)
 
     def _packages_unknown(self, source: PythonSource) -> str:
-        """Return why the packages of a program cannot be looked for."""
         script, values = self.facts.script, self.facts.values
         if source.changes_path:
             return "the program changes its own path"
@@ -196,7 +195,6 @@ class Environments:
         return "", f"the Python of {name} is not known"
 
     def _unknown_path(self, activations: list[Activation]) -> str:
-        """Return why it is not known which Python a name means."""
         for each in reversed(activations):
             if each.kind in (Kind.VENV, Kind.CONDA):
                 return ""

@@ -58,7 +58,7 @@ def runs_of(ctx: Context, group: Group) -> list[GroupRun]:
 
 
 def alive_jobs(runs: Iterable[GroupRun]) -> list[WatchedJob]:
-    """Return the jobs that have not ended, as far as jobmon knows, or of which another attempt is due."""
+    """Return those that have not ended, as far as jobmon knows, or whose next attempt is due."""
     return [run.job for run in runs if run.job and not _is_over(run.job)]
 
 
@@ -75,12 +75,12 @@ def _is_over(job: WatchedJob) -> bool:
 
 
 def pending_jobs(runs: Iterable[GroupRun]) -> list[WatchedJob]:
-    """Return the jobs of which something has not started."""
+    """Return those of which something has not started."""
     return [job for job in alive_jobs(runs) if job.pending_indices or not job.tasks or _waits(job)]
 
 
 def failed_runs(runs: Iterable[GroupRun]) -> Iterator[GroupRun]:
-    """Yield the runs whose jobs failed."""
+    """Yield those whose jobs failed."""
     return (run for run in runs if run.job and group_of(run.job) is StateGroup.FAILED)
 
 

@@ -79,12 +79,10 @@ def _is_new(ctx: Context, ended_s: int | None) -> bool:
 
 
 def _ended(rows: Mapping[JobRef, JobRow]) -> set[str]:
-    """Return the keys of the parts whose end accounting has."""
     return {ref.key for ref, row in rows.items() if row.state.phase is Phase.ENDED}
 
 
 def _runs(ctx: Context, target: EfficiencyTarget, rows: Rows) -> Iterator[RunEfficiency]:
-    """Yield the runs that accounting has, then those whose end only jobmon knows."""
     of_target, ends = rows.get(target.id, {}), target.ends
     name = target.job.name if target.job else ""
     for ref, row in of_target.items():
@@ -113,7 +111,7 @@ def _with_measured(
 
 
 def ask_accounting(ctx: Context, targets: Iterable[EfficiencyTarget]) -> tuple[Rows, list[str]]:
-    """Return the records of each target of Slurm, and why a cluster gave none."""
+    """Return the records of each target, and why a cluster gave none."""
     by_cluster: dict[str, list[EfficiencyTarget]] = {}
     for target in targets:
         if target.job is None or target.job.backend == DEFAULT_BACKEND:
@@ -144,7 +142,6 @@ def _query(ctx: Context, cluster: str, job_ids: Sequence[int]) -> dict[int, tupl
 
 
 def _last_runs(target: EfficiencyTarget, rows: Iterable[JobRow]) -> dict[JobRef, JobRow]:
-    """Return the last run of each part of the target; ``rows`` are oldest first."""
     return {
         row.ref: row
         for row in rows
@@ -172,7 +169,7 @@ class EfficiencyTarget(NamedTuple):
 
     @property
     def ends(self) -> dict[str, End]:
-        """The ends that jobmon noted, by task key."""
+        """Those that jobmon noted, by task key."""
         tasks = in_order(list(self.job.tasks.values())) if self.job else []
         return {task.key: task.end for task in tasks if task.end and self.ref.key in ("", task.key)}
 
@@ -207,7 +204,6 @@ def _named(ctx: Context, argument: str) -> Iterator[EfficiencyTarget]:
 
 
 def _attempts(ctx: Context, job: WatchedJob, ref: JobRef) -> Iterator[EfficiencyTarget]:
-    """Yield what is meant; in place of an attempt, all those of its lineage."""
     lineage = lineages_of(ctx, [job]).get(job.id)
     for attempt in lineage.attempts if lineage else ():
         found = job if attempt.state_id == job.id else ctx.store.read(ctx.store.path(attempt.state_id))

@@ -1,4 +1,4 @@
-"""Find the watched job that an argument names: by its id, by its name, or as the latest one."""
+"""Find the watched job that an argument names."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def find_ref(ctx: Context, argument: str) -> JobRef:
 
 
 def no_record(ref: JobRef) -> str:
-    """Return the text of the error that jobmon has no record of a job."""
+    """Say that jobmon has no record of a job."""
     return f"no record of job {ref} (never watched, or forgotten)"
 
 
@@ -92,7 +92,7 @@ def _is_script(path: str) -> bool:
 
 
 def all_jobs(ctx: Context) -> list[WatchedJob]:
-    """Return the watched jobs whose state files can be read, oldest submission first."""
+    """Return the watched jobs, oldest submission first."""
     jobs = without_duplicates(each for each in ctx.store.all() if not isinstance(each, Unreadable))
     return sorted(jobs, key=_submission)
 
@@ -104,7 +104,6 @@ def find_by_name(jobs: Sequence[WatchedJob], argument: str) -> WatchedJob | None
 
 
 def _submission(job: WatchedJob) -> tuple[float, float, int]:
-    """Return the sort key of a job, which may be watched long after its submission."""
     return float(job.submitted_s or int(job.registered_s)), job.registered_s, job.job_id
 
 
@@ -167,7 +166,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The selected jobs by id, and how many others match."""
+    """By id, and how many others match."""
 
     jobs: list[JobStatus]
     older: int = 0  # not recent enough
@@ -175,7 +174,7 @@ class Selected:
 
 
 def select(jobs: Sequence[JobStatus], selection: Selection, now_s: float) -> Selected:
-    """Return the jobs that match; by default those that are watched or recent."""
+    """Return the jobs that match; by default those watched or recent."""
     matching = [each for each in jobs if _matches(each.job, selection)]
     recent = [each for each in matching if _is_recent_enough(each, selection, now_s)]
     recent.sort(key=by_id)
@@ -242,7 +241,7 @@ def _alive(job: WatchedJob) -> list[Task]:
 
 
 def counts(jobs: Sequence[JobStatus]) -> list[tuple[StateGroup, int]]:
-    """Return how many jobs each group has that has any, in the order of `StateGroup`."""
+    """Return how many jobs each group has, without empty ones."""
     numbers = Counter(group_of(each.job) for each in jobs)
     return [(group, numbers[group]) for group in StateGroup if numbers[group]]
 

@@ -1,4 +1,4 @@
-"""Use cases: follow the output of a job until it has ended, or the last lines of a log that grows."""
+"""Follow the output of a job until it has ended, or a log that grows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TAIL_BYTES = 256 * 1024  # read of the log at first
 
 
 def wait_for_start(ctx: Context, job: WatchedJob, ref: JobRef) -> WatchedJob:
-    """Wait until a task that ``ref`` names has started, or the job is closed; return the job."""
+    """Wait until a task that ``ref`` names has started, or the job is closed."""
     while not (task_to_read(job, ref.key) or task_with_new_log(job, ref.key) or job.closed):
         ctx.clock.wait(_START_INTERVAL_S)
         job = ctx.store.load(job.id)
@@ -36,7 +36,7 @@ def wait_for_start(ctx: Context, job: WatchedJob, ref: JobRef) -> WatchedJob:
 
 @dataclass(slots=True)
 class FollowOutput:
-    """Files of a job, read as they grow until the task ``key``, or without a key the job, has ended."""
+    """Files of a job, read until the task ``key``, or without a key the job, has ended."""
 
     ctx: Context
     job: WatchedJob
@@ -46,7 +46,7 @@ class FollowOutput:
     _loaded_s: float = field(default=0.0, init=False)
 
     def begin(self, lines: int) -> Iterator[OutputText]:
-        """Yield the last ``lines`` complete lines of each file."""
+        """Yield the last complete lines of each file."""
         for path in self.files:
             text, self._followers[path] = begin_following(path, lines)
             yield text
@@ -56,13 +56,13 @@ class FollowOutput:
         return (OutputText(path, *follower.read()) for path, follower in self._followers.items())
 
     def rest(self) -> Iterator[OutputText]:
-        """Yield what is left when the job has ended."""
+        """Yield what is left after the end."""
         self.ctx.clock.wait(_LATE_LINES_S)
         for path, follower in self._followers.items():
             yield from (OutputText(path, *new) for new in follower.rest())
 
     def has_ended(self) -> bool:
-        """Whether the task or the job has ended, as far as jobmon knows."""
+        """Whether it is over, as far as jobmon knows."""
         now_s = self.ctx.clock.now()
         if now_s - self._loaded_s >= _STATE_INTERVAL_S:
             self.job, self._loaded_s = self.ctx.store.load(self.job.id), now_s
@@ -70,7 +70,7 @@ class FollowOutput:
         return bool(task and task.end) or self.job.concluded_s is not None
 
     def caveat(self) -> str:
-        """Return why the end of the job may go unnoticed, if it may."""
+        """Return why the end may go unnoticed."""
         if self.job.unwatched_s is not None and not self.has_ended():
             return (
                 "the job is no longer watched, so its end is not noticed; Ctrl-C ends this, and "

@@ -1,4 +1,4 @@
-"""Use case: remove the records of jobs that are not watched any more and have no message left to send."""
+"""Remove the records of jobs that are not watched any more and have no message left to send."""
 
 from __future__ import annotations
 
@@ -111,7 +111,6 @@ def prune(ctx: Context, older_than_s: float, *, dry_run: bool = False) -> Iterat
 
 
 def _kept_because(ctx: Context, status: JobStatus, *, drop_given_up: bool = False) -> str:
-    """Return `kept_because`, or that the job's lineage needs its records."""
     job = status.job
     try:
         lineage = ctx.lineages.of_job(job)
@@ -125,7 +124,6 @@ def _kept_because(ctx: Context, status: JobStatus, *, drop_given_up: bool = Fals
 
 
 def _remove_lineage(ctx: Context, job: WatchedJob) -> None:
-    """Remove an ended lineage if this job was its last attempt with records."""
     lineage = ctx.lineages.of_job(job)
     if lineage and all(ctx.store.is_missing(each.state_id) for each in lineage.attempts):
         ctx.lineages.remove(lineage.id)

@@ -1,4 +1,4 @@
-"""Use case: read a job configuration: a file that the user names, or ``jobmon.yaml`` beside the script."""
+"""Read a job configuration: a file that the user names, or ``jobmon.yaml`` beside the script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Use case: the output of a job: which task's, in which files, and its last lines."""
+"""The output of a job: which task's, in which files, and its last lines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_BYTES = 64 * 2**20  # of the end of a log, however many lines are asked for
 
 
 class OutputText(NamedTuple):
-    """Lines of one file, as a terminal would finally show them."""
+    """Lines as a terminal would finally show them."""
 
     path: str
     lines: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class JobOutput:
     named: tuple[str, ...] = ()  # further logs, by the job's settings
 
     def files(self, *, out: bool = True, err: bool = True) -> list[str]:
-        """Return the wanted files, each once; if both kinds are wanted, also the named logs."""
+        """Each once; if both kinds are wanted, also the named logs."""
         wanted = ([self.stdout] if out else []) + ([self.stderr] if err else [])
         return list(dict.fromkeys([*wanted, *(self.named if out and err else ())]))
 
@@ -72,21 +72,21 @@ def job_output(ctx: Context, job: WatchedJob, ref: JobRef) -> JobOutput | None:
 
 
 def with_log_paths(ctx: Context, job: WatchedJob) -> WatchedJob:
-    """Return the job with the log templates of its script, if the monitor does not know them yet."""
+    """Add the log templates of its script, if the monitor does not know them yet."""
     if job.logs.source:
         return job
     return with_script_logs(job, ctx.scheduler(job.backend, job.other_cluster))
 
 
 def known_files(job: WatchedJob, task: Task) -> list[str]:
-    """Return the known paths of a task's output, without a query; none if it has not started."""
+    """Return the known paths of a task's output, without a query."""
     if not job.logs.stdout or not _has_output(task):
         return []
     return list(dict.fromkeys(path for path in log_files(job, task) if path))
 
 
 def empty_last(paths: Iterable[str]) -> list[str]:
-    """Return the paths, those of empty or missing files last."""
+    """Sort those of empty or missing files last."""
     return sorted(paths, key=_is_empty)
 
 
@@ -98,7 +98,7 @@ def _is_empty(path: str) -> bool:
 
 
 def task_to_read(job: WatchedJob, key: str) -> Task | None:
-    """Return the started task ``key``, or without a key the worst started one."""
+    """Return the started task ``key``, or the worst started one."""
     tasks = [task for task in job.tasks.values() if key in ("", task.key) and _has_output(task)]
     return worst_task(tasks)
 

@@ -66,7 +66,7 @@ class Overview:
 
 
 def overview(ctx: Context) -> Overview:
-    """Return the status of all jobs."""
+    """Read all jobs, without a query."""
     entries = list(ctx.store.all())
     jobs = without_duplicates(entry for entry in entries if not isinstance(entry, Unreadable))
     known = statuses(ctx, jobs)
@@ -83,7 +83,7 @@ def overview(ctx: Context) -> Overview:
 
 
 def lineages_of(ctx: Context, jobs: Iterable[WatchedJob]) -> dict[str, Lineage]:
-    """Return the lineages of those jobs that are an attempt, by state id."""
+    """Return the lineages of attempts, by state id."""
     ids, found = set(ctx.lineages.ids()), dict[str, "Lineage"]()
     for job in jobs:
         if lineage_id_of(job) in ids:
@@ -93,7 +93,7 @@ def lineages_of(ctx: Context, jobs: Iterable[WatchedJob]) -> dict[str, Lineage]:
 
 
 def group_intervals_s(ctx: Context) -> dict[str, float]:
-    """Return how often the members of all groups are checked (seconds), by state id."""
+    """Return how often members of groups are checked (seconds), by state id."""
     found = dict[str, float]()
     for name in ctx.groups.names():
         with suppress(JobmonError):  # `jobmon group status` reports a file that cannot be read
@@ -103,7 +103,7 @@ def group_intervals_s(ctx: Context) -> dict[str, float]:
 
 
 def policy(ctx: Context) -> Policy:
-    """Return the configured delays; the default ones if the configuration is invalid."""
+    """Return the configured delays; default ones if the configuration is invalid."""
     try:
         return ctx.configuration().policy
     except ConfigInvalid:  # commands that need it report its faults
@@ -120,12 +120,12 @@ def config_fault(ctx: Context) -> str:
 
 
 def current_status(ctx: Context, job: WatchedJob) -> JobStatus:
-    """Return the status of one job."""
+    """Return the status as of the latest answer that is known."""
     return statuses(ctx, [job])[0]
 
 
 def statuses(ctx: Context, jobs: Iterable[WatchedJob]) -> list[JobStatus]:
-    """Return the status of each of these jobs."""
+    """Return each status as of the latest answer that is known."""
     jobs = list(jobs)
     latest = _LatestAnswers(ctx, jobs)
     return [latest.apply_to(job_status(ctx, job)) for job in jobs]
@@ -176,7 +176,7 @@ class _LatestAnswers:
 
 
 class Ending(NamedTuple):
-    """What is known of a task that ended or left the queue, but whose outcome is not known yet."""
+    """A task that ended or left the queue, but whose outcome is not known yet."""
 
     state: JobState | None  # the final state; None if no source shows one
     started_s: int | None
@@ -184,7 +184,7 @@ class Ending(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What is known, and what jobmon still waits for."""
+        """And what jobmon still waits for."""
         if self.state is None:
             return "no longer listed, outcome not known yet"
         return "ended, unless requeued" if self.state.may_return else "ended, waiting for details"
@@ -297,13 +297,13 @@ def in_order(tasks: Sequence[Task]) -> list[Task]:
 
 
 def task_index(task: Task) -> int:
-    """Return the index of an array task or component; 0 without one."""
+    """That of an array task or component, or 0."""
     ref = ref_of(0, task.key)
     return ref.task or ref.component or 0
 
 
 def failed_count(job: WatchedJob) -> int:
-    """Return how many tasks failed; an unknown outcome is no failure."""
+    """An unknown outcome is no failure."""
     return sum(1 for task in job.tasks.values() if task.end and task.end.outcome is Outcome.FAILURE)
 
 

@@ -1,4 +1,4 @@
-"""Use case: read the progress of a program from its logs, for a watched job with an estimate of its end."""
+"""The progress of a program by its logs, for a watched job with an estimate of its end."""
 
 from __future__ import annotations
 
@@ -117,11 +117,7 @@ class LogProgress:
 
 
 def logs_of_job(ctx: Context, job: WatchedJob, ref: JobRef) -> list[tuple[JobRef, LogProgress]]:
-    """Return the logs of each task of a job, or of the part ``ref``, that has started.
-
-    Raises:
-        JobmonError: none has, or the paths of its logs are not known yet.
-    """
+    """Return the logs of each started task that ``ref`` names, or raise JobmonError."""
     known = ctx.progress_file(job.id).read()
     job = with_log_paths(ctx, current_status(ctx, job).job)
     found = []
@@ -149,7 +145,7 @@ def _logs_of_task(job: WatchedJob, task: Task, known: JobProgress) -> LogProgres
 
 
 def progress_of_stream(stream: BinaryIO, now_s: float) -> ProgressReport:
-    """Read a stream to its end; ``now_s`` is the time of its last output."""
+    """Read to the end; ``now_s`` is the time of the last output."""
     reader = ProgressReader(FormatMatcher.with_patterns({}))
     while piece := stream.read(_PIECE):
         reader.feed(piece)

@@ -1,4 +1,4 @@
-"""Use case: collect everything that a report says about one task of a watched job."""
+"""Collect everything that a report says about one task."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
-    """Everything that a report about one task needs; writing it reads nothing else."""
+    """Writing the report reads nothing else."""
 
     now_s: float  # Unix seconds
     live: LiveTask
@@ -108,7 +108,6 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
 
 
 def _sound(live: LiveTask) -> LiveTask:
-    """Return the task without a history that cannot be true."""
     if is_sound(live.progress.history):
         return live
     return replace(live, progress=replace(live.progress, history=History()))
@@ -133,6 +132,6 @@ def _without_secrets(event: Event) -> Event:
 
 
 def write_report(path: Path, page: str) -> None:
-    """Write a report in one step into a file that only the user can read."""
+    """Write it in one step into a file that only the user can read."""
     # otherwise a symbolic link would itself be replaced, not the file that it leads to
     write_atomically(path.resolve(), page.encode("utf-8", "backslashreplace"), durable=False)

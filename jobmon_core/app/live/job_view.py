@@ -31,7 +31,7 @@ _MAX_TASKS = 64  # whose markers are looked at
 
 @dataclass(frozen=True, slots=True)
 class JobFiles:
-    """What the files of one job show."""
+    """What the files of a job show."""
 
     results: tuple[Quote, ...] = ()
     markers: dict[str, bool] = field(default_factory=dict)  # e.g. ``marker /a/DONE`` -> whether it is there
@@ -63,7 +63,7 @@ def job_view(
     files: JobFiles = _NO_FILES,
     agents: Mapping[str, TaskAgents] = MappingProxyType({}),
 ) -> JobView:
-    """Return all that is known of a job; ``files`` and ``agents`` are those that were read."""
+    """Return all that is known; ``files`` and ``agents`` are those that were read."""
     job, now_s = status.job, ctx.clock.now()
     progress = known.progress.get(job.id) or ctx.progress_file(job.id).read()
     age_s = known.age_s(job, now_s)

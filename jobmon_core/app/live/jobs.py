@@ -37,7 +37,7 @@ _MAX_FEED_BYTES = 262_144
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All tasks that are shown, as of one moment. Times are Unix seconds."""
+    """All tasks that are shown, as of one moment (Unix seconds)."""
 
     at_s: float
     tasks: tuple[LiveTask, ...] = ()
@@ -48,7 +48,7 @@ class Listing:
 
 
 class _Known(NamedTuple):
-    """The tasks of a job, as of ``at_s``, and what they were made of."""
+    """What was known of a job at ``at_s``."""
 
     job: WatchedJob
     progress: JobProgress
@@ -62,7 +62,7 @@ class _Known(NamedTuple):
 
 
 class LiveJobs:
-    """Reads the files of all watched jobs, or of those that are named, each again after it has changed."""
+    """Reads the files of watched jobs, or of those that are named, each again after it has changed."""
 
     def __init__(self, ctx: Context, refs: Sequence[JobRef] = ()) -> None:
         """Show the jobs that are watched, also after they end; with ``refs`` only these jobs."""
@@ -77,13 +77,13 @@ class LiveJobs:
         self._known: dict[str, _Known] = {}  # by state id
 
     def log_errors(self, live: LiveTask) -> LogErrors:
-        """Return the search for error lines in the logs of a task."""
+        """Return the search for error lines."""
         from jobmon_core.app.live.log_errors import LogErrors  # matching is needed only on the page of a task
 
         return LogErrors(live.job, own_pattern_file(self._ctx))
 
     def listing(self) -> Listing:
-        """Return the tasks to show: those that run first, then those that end, are pending, or ended."""
+        """Running tasks come first, then those that end, are pending, or ended."""
         store, now_s = self._ctx.store, self._ctx.clock.now()
         entries = self._states.contents(store.paths())
         jobs = without_duplicates(each for each in entries if each and not isinstance(each, Unreadable))
@@ -160,7 +160,7 @@ def _is_stale(status: JobStatus, overview: Overview, now_s: float) -> bool:
 
 
 def dated(listing: Listing) -> Listing:
-    """Return a listing with the times of its tasks' data."""
+    """Add the times of the tasks' data."""
     active = [each for each in listing.tasks if each.group in ACTIVE]
     fresh = [each.job.answered_s for each in active if not each.is_stale and each.job.answered_s is not None]
     stale = [each.job.answered_s or each.job.registered_s for each in active if each.is_stale]
@@ -173,7 +173,7 @@ def _sort_key(live: LiveTask) -> tuple[int, tuple[int, int, int, float], int]:
 
 
 def refresh_s(ctx: Context) -> float:
-    """Return the seconds between two looks of `jobmon top`, as configured for the terminal channel."""
+    """Return how often `jobmon top` looks, as configured for the terminal channel."""
     try:
         channels = ctx.configuration().channels
     except ConfigInvalid:

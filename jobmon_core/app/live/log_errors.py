@@ -32,7 +32,7 @@ _MAX_BEFORE_CLOCK = 40  # characters
 
 @dataclass(frozen=True, slots=True)
 class ErrorLine:
-    """One line of a log that a pattern of a failure matches."""
+    """A line that a pattern of a failure matches."""
 
     path: str  # of the log
     is_warning: bool
@@ -41,7 +41,7 @@ class ErrorLine:
 
 
 class LogErrors:
-    """The error lines in the logs of one task; a log is read again only after it has changed."""
+    """Those of one task; a log is read again only after it has changed."""
 
     def __init__(self, job: WatchedJob, user_patterns: Path | None) -> None:
         """Take the shipped patterns, those of the user and those of the job."""
@@ -50,7 +50,7 @@ class LogErrors:
         self._logs = ChangedFiles(self._read)
 
     def latest(self, paths: Sequence[str]) -> tuple[ErrorLine, ...]:
-        """Return the latest error lines, oldest first; of several logs, by time of day."""
+        """Oldest first; of several logs, by time of day."""
         found = [line for lines in self._logs.contents([Path(path) for path in paths]) for line in lines]
         if len(paths) > 1:
             found.sort(key=lambda line: line.clock)

@@ -73,17 +73,17 @@ class LiveTask:
 
     @property
     def problems(self) -> tuple[EventKind, ...]:
-        """The kinds of what is wrong now, the worst first."""
+        """The kinds, the worst first."""
         return ongoing(self.ongoing, self.task.key if self.task else "")
 
     @property
     def reports(self) -> tuple[AgentReport, ...]:
-        """The latest report from each node."""
+        """One from each node."""
         return self.agents.reports
 
     @property
     def job(self) -> WatchedJob:
-        """The job that the task belongs to."""
+        """That of the task."""
         return self.status.job
 
 
@@ -127,7 +127,7 @@ def live_tasks(
 
 
 def ongoing_now(progress: JobProgress, task: Task, now_s: float) -> tuple[Event, ...]:
-    """Return what is wrong with a task at ``now_s``, the worst first."""
+    """Return what is wrong at ``now_s``, the worst first."""
     return tuple(brought_up_to(event, now_s) for event in ongoing_events(progress.events, task.key))
 
 
@@ -153,7 +153,7 @@ def _outlook(
 
 
 def task_group(job: WatchedJob, task: Task) -> StateGroup:
-    """Return what a task of a job does now, or how it ended."""
+    """Return what a task does now, or how it ended."""
     if task.end is None and not job.closed:
         if ending_of(task):
             return StateGroup.ENDING

@@ -25,23 +25,23 @@ _MAX_TASKS = 50  # about which the scheduler is asked
 
 
 def tasks_with_agents(ctx: Context, status: JobStatus, progress: JobProgress, now_s: float) -> list[LiveTask]:
-    """Return the tasks of a job as of ``now_s``, with what their agents reported."""
+    """Return the tasks as of ``now_s``, with what their agents reported."""
     return [*live_tasks(status, progress, now_s, agents=task_agents(ctx, status.job))]
 
 
 def task_agents(ctx: Context, job: WatchedJob) -> dict[str, TaskAgents]:
-    """Return what the agents of each running task reported, by task key."""
+    """Return what the agents of each running task reported, by key."""
     running = [task.key for task in job.tasks.values() if task_group(job, task) is StateGroup.RUNNING]
     return {key: agents_of(ctx.telemetry(job.id, key)) for key in running}
 
 
 def read_report(path: Path) -> AgentReport:
-    """Read the latest report from one node."""
+    """From one node."""
     return TaskTelemetry(path.parent.parent).report(path.parent.name)
 
 
 def read_record(path: Path) -> AgentRecord:
-    """Read what the monitor noted about the agents of a task."""
+    """What the monitor noted."""
     return TaskTelemetry(path.parent).record.read()
 
 

@@ -36,7 +36,7 @@ class Muted(NamedTuple):
 
 
 def mute(ctx: Context, argument: str, seconds: float) -> Muted:
-    """Mute what ``argument`` names: ``all``, a group, or a job."""
+    """Mute ``all``, a group, or a job."""
     target, subject = _target(ctx, argument)
     now_s = ctx.clock.now()
     new = Mute(now_s, now_s + seconds)
@@ -45,7 +45,7 @@ def mute(ctx: Context, argument: str, seconds: float) -> Muted:
 
 
 def unmute(ctx: Context, argument: str) -> Muted:
-    """End the mute of what ``argument`` names."""
+    """End the mute of the same."""
     target, subject = _target(ctx, argument)
     was_muted = target in ctx.alerts.user().current(ctx.clock.now()).mutes
 
@@ -86,7 +86,7 @@ class JobAlerts(NamedTuple):
 
 
 def job_alerts(ctx: Context, job: WatchedJob) -> JobAlerts:
-    """Return what the user muted and acknowledged about a job."""
+    """Return what the user muted and acknowledged."""
     user = ctx.alerts.user()
     groups = groups_of_job(ctx.groups, job.id) if user.mutes else ()
     until_s = user.muted_until_s(targets_of(job.id, groups, ""), ctx.clock.now())

@@ -83,7 +83,6 @@ def failed_earlier(jobs: Sequence[JobStatus], chosen: Collection[JobStatus], now
 
 
 def _is_news(job: WatchedJob, memory: Memory, since_s: float) -> bool:
-    """Whether a job that is not watched any more may have something to report."""
     if (before := memory.jobs.get(job.id)) is not None:
         return not before.is_over
     return (job.concluded_s or 0.0) > since_s

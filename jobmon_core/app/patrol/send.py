@@ -30,7 +30,7 @@ _MAX_BYTES = 64 * 2**20  # far more than a few hundred bytes for each of ten tho
 
 
 def check_channel(ctx: Context, channel: str) -> None:
-    """Raise JobmonError if a channel is not configured."""
+    """Raise JobmonError if it is not configured."""
     names = [each.name for each in ctx.configuration().channels]
     if channel not in names:
         known = "no channel is configured"
@@ -101,14 +101,14 @@ def in_bounded_time(kind: type[T], work: Callable[[], T]) -> T:
 
 
 def log_patrol(ctx: Context, lines: Iterable[str]) -> None:
-    """Append the lines of a patrol to its log."""
+    """Append to the patrol's log."""
     log = MonitorLog(ctx.home.patrol_log)
     for line in lines:
         log.write(line)
 
 
 def remove_entries(autostart: Autostart) -> list[str]:
-    """Remove what runs the patrol regularly; return a line about each entry."""
+    """Remove what runs the patrol regularly; return a line about each."""
     lines = []
     for installer in autostart.installers.values():
         if not installer.installed():

@@ -68,7 +68,7 @@ class LogLook(NamedTuple):
 
     @property
     def step(self) -> int | None:
-        """The latest step, if the log counts any."""
+        """The latest one."""
         if self.progress is None:
             return None
         return int(self.progress.current)
@@ -102,7 +102,7 @@ class RayCluster:
         return isinstance(self.api, PodApi)
 
     def status(self, job_id: str) -> RayJobStatus:
-        """Return how a job is; UNKNOWN if Ray does not answer."""
+        """UNKNOWN if Ray does not answer."""
         try:
             job = self._job(job_id)
         except RayFailed as error:
@@ -113,7 +113,7 @@ class RayCluster:
         return RayJobStatus(status, status in _ENDS or bool(reading.ended_unknown_why), why)
 
     def log(self, job_id: str) -> LogLook:
-        """Return what the end of a job's log shows."""
+        """What its end shows."""
         job, version, tail = self._job(job_id), self.api.version(), b""
         try:
             if job.log_name:
@@ -126,7 +126,7 @@ class RayCluster:
         return LogLook(reader.progress, hashlib.sha256(tail).hexdigest()[:16], lines)
 
     def resources(self) -> ClusterResources:
-        """Return what the cluster has and what its tasks hold."""
+        """And what its tasks hold."""
         return self.api.resources()
 
     def _job(self, job_id: str) -> RayJob:
@@ -165,7 +165,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """The memories of all jobs, by their cluster and id."""
+    """By cluster and id."""
 
     jobs: dict[str, Memory] = field(default_factory=dict)
 

@@ -98,7 +98,6 @@ def archive_job(
 
 
 def _publish(folder: Path, target: Path) -> None:
-    """Move the finished archive to its place, which fails if something is there by now."""
     if not target.name.endswith(_TAR_SUFFIXES):
         folder.rename(target)
         return
@@ -149,7 +148,6 @@ def _fill(
 
 
 def _copy_records(ctx: Context, job: WatchedJob, archive: Archive, folder: Path) -> None:
-    """Copy what jobmon keeps as JSON; a file that cannot be read is left out."""
     sources = {
         "state.json": ctx.store.path(job.id),
         "run.json": ctx.home.run_file(job.id),
@@ -225,7 +223,6 @@ def _copy_logs(ctx: Context, job: WatchedJob, archive: Archive, folder: Path) ->
 
 
 def _free_name(name: str, taken: set[str]) -> str:
-    """Return ``name``, or if another log has it, e.g. ``2-name``."""
     names = itertools.chain((name,), (f"{number}-{name}" for number in itertools.count(2)))
     return next(each for each in names if each not in taken)
 
@@ -239,7 +236,6 @@ def _job_logs(ctx: Context, job: WatchedJob) -> list[str]:
 
 
 def _telemetry(ctx: Context, job: WatchedJob, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield what agents measured as pairs of source and target, whose folders are made."""
     root = ctx.home.telemetry(job.id)
     for source in sorted(root.rglob("*")) if root.is_dir() else ():
         if source.is_file() and not source.is_symlink():

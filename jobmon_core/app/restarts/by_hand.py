@@ -147,7 +147,6 @@ def _proof_of_death(ctx: Context, job: WatchedJob, task: Task) -> str:
 def _newest(
     ctx: Context, job: WatchedJob, task: Task, lineage: Lineage | None
 ) -> tuple[PickedCheckpoint | None, str]:
-    """Return the newest complete checkpoint of a job, and why it counts as complete."""
     record, progress = ctx.run_record(job.id).taken(), ctx.progress_file(job.id).read()
     script = (record.script.text if record and record.script else None) or ""
     found = pick(
@@ -226,7 +225,6 @@ def _without_order(plan: RestartPlan, now: Lineage, result: SubmissionResult) ->
 
 
 def _decided(ctx: Context, plan: RestartPlan, now: Lineage) -> Lineage:
-    """Return the lineage with the user's decision; it goes on, even if it had ended."""
     lineage = now if now.id else plan.lineage
     newest = lineage.newest
     if newest is None or newest.number != plan.number - 1:

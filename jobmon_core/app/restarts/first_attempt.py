@@ -96,7 +96,6 @@ def _checked(submitted: SubmitRequest, wanted: RestartSettings) -> tuple[Request
 
 
 def _is_requeued(request: Request, submitted: SubmitRequest) -> bool:
-    """Whether the user wants Slurm itself to start the job again."""
     by_option = dict(read_with_unknown(readable(submitted.arguments))[0])
     for given in (by_option, request.options):  # the command line overrides the script
         if "no-requeue" in given or "requeue" in given:

@@ -22,7 +22,7 @@ _BY_HAND = "ended by `jobmon restart --off`"
 
 
 def all_lineages(ctx: Context) -> Iterator[LineageSummary | str]:
-    """Yield the summary of each lineage, the oldest first; of one that cannot be read, why."""
+    """Yield the oldest first; of one that cannot be read, why."""
     found = list["LineageSummary"]()
     for lineage_id in ctx.lineages.ids():
         try:
@@ -33,7 +33,7 @@ def all_lineages(ctx: Context) -> Iterator[LineageSummary | str]:
 
 
 def lineage_of(ctx: Context, argument: str) -> LineageSummary:
-    """Return the summary of the lineage that the job ``argument``, any attempt, is part of."""
+    """Return that of which the job ``argument`` is an attempt."""
     job, _ = find_job(ctx, argument)
     lineage = ctx.lineages.of_job(job)
     if lineage is None:
@@ -45,7 +45,7 @@ def lineage_of(ctx: Context, argument: str) -> LineageSummary:
 
 
 def summarized(ctx: Context, lineage: Lineage) -> LineageSummary:
-    """Return the summary of a lineage, with what the records of its jobs add."""
+    """Add what the records of its jobs say."""
     jobs = {each.number: job for each in lineage.attempts if (job := _job(ctx, each.state_id))}
     for attempt in lineage.attempts:
         if job := jobs.get(attempt.number):

@@ -332,7 +332,6 @@ class _SubmitAttempt:
         return SubmissionResult(retry_s=self.now_s + wait_s, why=why)
 
     def _given_up(self, rule: str, why: str) -> SubmissionResult:
-        """Leave it to the user, who may still start the attempt."""
         decision = replace(self.decision, verdict=Verdict.ASK, rule=rule, why=why)
         attempt = replace(self.previous, decision=decision)
         self._save(replace(self.lineage.with_attempt(attempt), submitting=None))

@@ -124,7 +124,6 @@ def _missing_records(good: ComparedRun, run: ComparedRun) -> Iterator[str]:
 def _new_log_lines(
     ctx: Context, good: ComparedRun, run: ComparedRun, notes: list[str]
 ) -> tuple[list[str], int]:
-    """Return new lines and the number of further kinds; append to ``notes`` why there are none."""
     old_paths, new_paths = (_log_paths(ctx, each) for each in (good, run))
     if not old_paths or not new_paths:
         missing = good if not old_paths else run

@@ -1,4 +1,4 @@
-"""Record what is submitted. `record_run` runs in a process of its own, see `lifecycle.recorder`."""
+"""Record what is submitted, in a process of its own, see `lifecycle.recorder`."""
 
 from __future__ import annotations
 

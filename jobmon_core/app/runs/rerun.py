@@ -109,7 +109,6 @@ def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan
 
 
 def _complete_record(ctx: Context, job: WatchedJob) -> tuple[RunRecord, Script]:
-    """Return a record that suffices to submit the job again; raise JobmonError if there is none."""
     if is_ray(job.backend):
         raise JobmonError(
             f"job {job.ref} ran on a Ray cluster, and jobmon does not record the options of such a job; "
@@ -192,7 +191,6 @@ def _no_text(job: WatchedJob, script: Script, *, is_read: bool = False) -> Jobmo
 
 
 def _other_changes(record: RunRecord) -> Iterator[str]:
-    """Yield what the job will find changed, since only the script is recorded as a whole."""
     if record.sentinel:
         yield "the job was submitted with --sentinel; the new one has no sentinel"
     path = record.script.path if record.script else ""

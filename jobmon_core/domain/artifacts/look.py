@@ -95,7 +95,6 @@ def checkpoints_after(
 
 
 def _interval_s(times_s: list[float]) -> float | None:
-    """Return the median interval between checkpoints; None with fewer than two intervals."""
     pauses = [later - earlier for earlier, later in pairwise(times_s)]
     intervals = [pause for pause in pauses if pause > _SAME_SAVE * max(pauses)]
     if len(intervals) >= _MIN_INTERVALS:

@@ -153,7 +153,7 @@ class Artifacts:
 
     @property
     def folder(self) -> str:
-        """That of the outputs, else that of the checkpoints."""
+        """Of the outputs, else of the checkpoints."""
         return next((each.folder for each in (self.outputs, self.checkpoints) if each and each.folder), "")
 
     @property

@@ -217,7 +217,6 @@ def _outcome(seen: SeenJob, before: Remembered) -> Iterator[str]:
 
 
 def _progress(seen: SeenJob, before: Remembered) -> Iterator[str]:
-    """Yield how far a job came since the last patrol."""
     if seen.current is None or seen.current == before.current:
         return
     if before.current is None or seen.unit != before.unit:

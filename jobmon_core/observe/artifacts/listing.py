@@ -70,7 +70,6 @@ def list_files(
 
 
 def _last_write_s(folder: str, budget: ScanBudget) -> float:
-    """Return the latest modification time in a folder and its subfolders (Unix seconds); 0 without any."""
     statuses = filter(None, map(status_of, budget.walk(folder, _LEVELS)))
     return max((status.st_mtime for status in statuses), default=0.0)
 

@@ -53,7 +53,7 @@ __all__ = ["files_to_check", "interval_s", "judge", "newest_first", "wanted_text
 
 
 def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates, the last saved first."""
+    """Sort by the time when they were saved."""
     return sorted(candidates, key=lambda each: (-each.saved_s, -(each.step or 0), each.path))
 
 
@@ -136,7 +136,6 @@ def _compared(file: ListedFile, candidate: Candidate, others: list[Candidate]) -
 
 
 def _usual_size(file: ListedFile, candidate: Candidate, others: list[Candidate]) -> float:
-    """Return the median size of the same file in the other checkpoints."""
     if candidate.is_folder:
         name = file.name[len(candidate.path) :]
         sizes = [size_bytes for other in others if (size_bytes := other.sizes().get(name))]
@@ -150,7 +149,6 @@ def _usual_size(file: ListedFile, candidate: Candidate, others: list[Candidate])
 
 
 def _small(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
-    """Return which file, of those with unchecked content, is smaller than in the other checkpoints."""
     if _is_renamed(candidate):
         return ""
     for file in candidate.files:

@@ -120,7 +120,6 @@ def is_checkpoint(name: str, files: Sequence[ListedFile]) -> bool:
 
 
 def _recognize_in(folder: str, files: Sequence[ListedFile], found: list[Candidate]) -> None:
-    """Add the checkpoints in a folder, or the folder itself; ``files`` are all below it."""
     prefix = ""
     if folder:
         prefix = f"{folder}/"
@@ -155,7 +154,6 @@ def _plain(name: str) -> str:
 
 
 def _single_files(files: Sequence[ListedFile]) -> Iterator[Candidate]:
-    """Yield the checkpoints that are files; one of TensorFlow consists of several."""
     grouped: defaultdict[str, list[ListedFile]] = defaultdict(list)
     for file in files:
         name = name_of(file.name)

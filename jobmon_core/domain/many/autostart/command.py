@@ -55,7 +55,7 @@ class AutostartMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MethodStatus:
-    """One method, and whether it can be used on this machine."""
+    """Whether a method can be used on this machine."""
 
     method: AutostartMethod
     unavailable_because: str = ""  # empty if it can be used
@@ -134,7 +134,7 @@ class AutostartCommand:
 
 
 def marker_for(home: str) -> str:
-    """Return the marker of one jobmon home; a user may have several."""
+    """A user may have several homes."""
     return f"jobmon-{crc32(home.encode('utf-8', 'surrogateescape')):08x}"
 
 
@@ -237,7 +237,7 @@ def unit_files(command: AutostartCommand) -> dict[str, str]:
 
 
 def unit_names(marker: str) -> tuple[str, str]:
-    """Return the names of the service and of the timer."""
+    """Of the service and of the timer."""
     return f"{marker}.service", f"{marker}.timer"
 
 

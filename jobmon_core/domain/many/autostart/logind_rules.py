@@ -56,7 +56,6 @@ def kills_at_logout(files: Iterable[str], user: str) -> bool:
 
 
 def _entries(text: str) -> Iterator[tuple[str, str, bool]]:
-    """Yield each key and value, and whether the line is a comment."""
     for line in text.splitlines():
         name, equals, value = line.partition("=")
         key = name.strip("# \t")

@@ -1,4 +1,4 @@
-"""The parts of a diagnostics bundle about the job: diagnosis, Slurm's record, states, environment."""
+"""The parts of a diagnostics bundle about the job."""
 
 from __future__ import annotations
 

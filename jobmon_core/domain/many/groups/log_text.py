@@ -57,7 +57,6 @@ class EventText(NamedTuple):
         return self._event("STATUS_CHECK: Polling SLURM", f"Result: {self._silence(views)}{found}")
 
     def _silence(self, views: Iterable[MemberView]) -> str:
-        """Return since when the scheduler has not answered about a member, and why."""
         silent = [view for view in views if view.unanswered_since_s is not None]
         if not silent:
             return ""

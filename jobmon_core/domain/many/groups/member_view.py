@@ -52,12 +52,12 @@ class MemberView(NamedTuple):
 
     @property
     def states(self) -> tuple[str, ...]:
-        """The state of each task of an array, else that of the job."""
+        """Of each task of an array, else of the job."""
         return self.task_states or (self.state,)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What became of each task of an array, else of the job."""
+        """The same as words."""
         return self.task_words or (word_of(self),)
 
     @property

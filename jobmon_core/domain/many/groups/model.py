@@ -78,14 +78,14 @@ class GroupSettings:
 
 @dataclass(frozen=True, slots=True)
 class GroupLog:
-    """The group's log file: what is in it, and what is still to be appended."""
+    """What is in the file, and what is still to be appended."""
 
     path: str = ""
     size: int = 0  # bytes, before `pending` is appended
     pending: str = ""
 
     def with_text(self, text: str) -> GroupLog:
-        """Return the log with more text to be appended."""
+        """Return it with more to be appended."""
         return replace(self, pending=self.pending + text)
 
 
@@ -109,7 +109,7 @@ class Group:
 
     @property
     def unsubmitted(self) -> tuple[str, ...]:
-        """The names of the runs that were not submitted yet."""
+        """Names of runs."""
         return tuple(name for name, member in self.members.items() if not member.state_id)
 
     @property
@@ -128,7 +128,7 @@ class Group:
         return replace(group, members={**self.members, name: member})
 
     def with_members(self, members: Mapping[str, Member]) -> Group:
-        """Return the group with these members replaced, which changes nothing else."""
+        """Nothing else changes."""
         return replace(self, members={**self.members, **members})
 
     def name_of(self, state_id: str) -> str:

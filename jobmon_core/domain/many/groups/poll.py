@@ -113,7 +113,6 @@ def _after_stop_rule(
 
 
 def _why_broken(group: Group, views: Mapping[str, MemberView]) -> str:
-    """Describe how several members failed in the same way soon after their start, if they did."""
     failed = [view for view in views.values() if view.outcome is Outcome.FAILURE and view.fingerprint]
     soon = [view for view in failed if view.elapsed_s is not None and view.elapsed_s <= _SOON_S]
     equal = Counter(view.fingerprint for view in soon).most_common(1)

@@ -71,7 +71,7 @@ class ComparedRun(NamedTuple):
 
     @property
     def limit_s(self) -> int | None:
-        """The time limit of the task in seconds, if it is known."""
+        """Of the task."""
         if self.task:
             return (self.task.end and self.task.end.limit_s) or self.task.limit_s
         return None
@@ -115,7 +115,6 @@ def _records(old: RunRecord, new: RunRecord, commits: int | None) -> Iterator[Di
 
 
 def _texts(aspect: Aspect, name: str, old: str, new: str) -> Iterator[Difference]:
-    """Yield that a text differs, unless only one side knows it."""
     if old and new and old != new:
         yield Difference(aspect, f"{name}{_arrow(old, new)}")
 
@@ -162,7 +161,6 @@ def _command_lines(old: RunRecord, new: RunRecord) -> Iterator[Difference]:
 
 
 def _parsed(record: RunRecord) -> tuple[dict[str, str], list[str]]:
-    """Return the sbatch options and the arguments of the script; without the text of ``--wrap``."""
     if record.script and record.script.kind is ScriptKind.COMMAND:
         return {}, list(record.arguments)
     try:

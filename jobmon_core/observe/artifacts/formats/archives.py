@@ -39,7 +39,7 @@ class _TooLarge(NotChecked):
 
 
 class _Stream(io.RawIOBase):
-    """A source in the form that the standard library reads; it refuses to fill the memory."""
+    """Refuses to fill the memory."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -161,7 +161,7 @@ def _pieces_of_gzip(source: Source) -> Iterator[tuple[bytes, int]]:
 
 
 class _Inflated:
-    """The content of a gzip file that has no damage. To read forwards is cheap."""
+    """To read forwards is cheap."""
 
     def __init__(self, source: Source, size: int) -> None:
         self.size = size

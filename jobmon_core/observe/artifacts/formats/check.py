@@ -144,7 +144,6 @@ def _reject_content(head: bytes, expected: str) -> NoReturn:
 
 
 def _check_saved(source: Source, suffix: str, max_bytes: int) -> None:
-    """Raise `Corrupt` if the content was lost, `NotChecked` if it is a pickle."""
     head = source.read_at(0, _HEAD)
     # a .bin file may be an array of raw values, all of them zero
     if suffix != ".bin" and _is_nul(head) and _is_all_nul(source, max_bytes):

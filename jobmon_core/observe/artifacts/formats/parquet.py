@@ -47,7 +47,7 @@ def check_parquet(source: Source, max_bytes: int) -> Content:
 
 
 class _Thrift:
-    """Reads Thrift values one after the other; raises LookupError or ValueError where they are damaged."""
+    """Raises LookupError or ValueError where values are damaged."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
