@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import Errors, add_jobs, open_context, print_change
-from jobmon_core.app.messages.replay import replay
+from jobmon_core.app.recover import replay
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:

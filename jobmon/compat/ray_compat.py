@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from jobmon.api.records import LOG
 from jobmon.log import set_up_in_python
 from jobmon_core.app.from_python import open_context
-from jobmon_core.app.ray_job.checkpoints import newest_complete
+from jobmon_core.app.ray_job.checkpoints import newest_complete, submit_resumed
 from jobmon_core.app.ray_job.look import RayCluster, RayJobStatus, RayStatus, is_stalled
 from jobmon_core.app.ray_job.reports import (
     CheckpointInfo,
@@ -34,7 +34,6 @@ from jobmon_core.app.ray_job.reports import (
     resource_info,
 )
 from jobmon_core.app.ray_job.restarts import AutoRestart, restart_settings
-from jobmon_core.app.ray_job.resume import submit_resumed
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 
 if TYPE_CHECKING:

@@ -13,21 +13,20 @@ from jobmon_core.domain.job.tracking.cause_groups import cause_groups
 from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
 from jobmon_core.domain.logs.diagnosis.tracebacks import DIRECT_CAUSE, WHILE_HANDLING, traceback_above
 from jobmon_core.domain.logs.progress.model import TaskProgress
-from jobmon_core.domain.many.bundle.job_parts import (
+from jobmon_core.domain.many.bundle import (
+    Part,
+    bundle_text,
     diagnosis_part,
     environment_part,
-    heading,
-    history_part,
-    slurm_part,
-)
-from jobmon_core.domain.many.bundle.run_parts import (
     events_part,
     files_part,
+    heading,
+    history_part,
     log_part,
+    slurm_part,
     telemetry_part,
     workers_part,
 )
-from jobmon_core.domain.many.bundle.text import Part, bundle_text
 from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.observe.logs.read import read_head, read_tail

@@ -1,4 +1,4 @@
-"""The checkpoint from which a job of Ray resumes, in a folder of this host or of its head pod.
+"""Submit a job to Ray that resumes from a checkpoint, in a folder of this host or of the head pod.
 
 A program that keeps a link ``latest`` names with it what it has finished. So what the link names counts where
 nothing else shows that it is whole; in a pod, whose files jobmon does not read, nothing else counts.
@@ -10,23 +10,35 @@ import glob
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core.analysis.restarts.pick import as_picked, in_folder
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
-from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.errors import JobmonError, SchedulerRejected, SchedulerUnavailable
 from jobmon_core.domain.job.restart.model import PickedCheckpoint
+from jobmon_core.domain.job.restart.next_submission import resume_words
+from jobmon_core.domain.job.restart.ray_attempts import (
+    FIELDS,
+    Description,
+    in_folder_of_cluster,
+    with_resume,
+    with_words,
+    working_dir,
+)
 from jobmon_core.observe.artifacts.find_checkpoints import find_checkpoints
 from jobmon_core.observe.kubectl import ask_pod
 from jobmon_core.scheduler.ray.api import PodApi
+from jobmon_core.scheduler.ray.submission import Fate, new_submission_id, submit_through
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jobmon_core.app.ray_job.look import RayCluster
     from jobmon_core.context import Context
     from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
 
-
 _LATEST = "latest"
+_KEYS = FIELDS | {"submission_id", "resume_arg", "force"}
 _PATTERN = "step_*"  # as the older monitor script expects
 
 
@@ -99,3 +111,43 @@ def _in_pod(api: PodApi, path: str) -> CheckpointLook:
         return CheckpointLook(problem=f"this host has no folder {folder}, and in the pod {api.pod}, {why}")
     step = there.step if wanted is None else wanted
     return CheckpointLook(PickedCheckpoint(f"{folder}/{there.name if wanted is None else name}", step))
+
+
+def submit_resumed(ctx: Context, cluster: RayCluster, checkpoint_path: str, config: Mapping[str, Any]) -> str:
+    """Submit a job once, also if answers get lost; return its submission id."""
+    description = _checked(config)
+    path = os.path.realpath(checkpoint_path) if Path(checkpoint_path).is_symlink() else checkpoint_path
+    look = checkpoint_at(ctx, cluster, path)
+    if look.picked is None and not config.get("force"):
+        why = look.problem or look.why_none or f"there is none at {path}"
+        raise JobmonError(
+            f"no checkpoint is known to be complete: {why}; nothing was submitted. "
+            'config["force"] = True submits the job all the same'
+        )
+    path, step = (look.picked.path, look.picked.step) if look.picked else (path, step_of(Path(path).name))
+    folder = working_dir(description)
+    if folder.startswith("/") and (cluster.is_pod or not Path(folder).is_dir()):
+        description = in_folder_of_cluster(description)
+    try:
+        description = with_words(description, resume_words(config.get("resume_arg") or "", path))
+    except ValueError as error:
+        raise JobmonError(f'config["resume_arg"]: {error}') from error
+    name = config.get("submission_id") or new_submission_id()
+    description = with_resume(description, path, step)
+    result = submit_through(cluster.api, {**description, "submission_id": name})
+    if result.fate is Fate.REFUSED:
+        raise SchedulerRejected(f"nothing was submitted: {result.why}")
+    if result.fate is Fate.UNKNOWN:
+        raise SchedulerUnavailable(f"it is not known whether Ray accepted the job {name}: {result.why}")
+    return str(name)
+
+
+def _checked(config: Mapping[str, Any]) -> Description:
+    if unknown := sorted(set(config) - _KEYS):
+        raise JobmonError(f"config: unknown key {unknown[0]!r}; known are {', '.join(sorted(_KEYS))}")
+    entrypoint, environment = config.get("entrypoint"), config.get("runtime_env") or {}
+    if not isinstance(entrypoint, str) or not entrypoint.strip():
+        raise JobmonError("config: 'entrypoint' is the command of the job, e.g. 'python train.py'")
+    if not isinstance(environment, dict) or not isinstance(environment.get("env_vars") or {}, dict):
+        raise JobmonError("config: 'runtime_env' and its 'env_vars' are dictionaries")
+    return {key: value for key, value in config.items() if key in FIELDS and value}

@@ -1,8 +1,14 @@
 from __future__ import annotations
 
-from jobmon_core.domain.many.bundle.job_parts import environment_part
-from jobmon_core.domain.many.bundle.run_parts import LAST_LINES, log_part
-from jobmon_core.domain.many.bundle.text import MAX_BYTES, Part, bundle_text, utc
+from jobmon_core.domain.many.bundle import (
+    LAST_LINES,
+    MAX_BYTES,
+    Part,
+    bundle_text,
+    environment_part,
+    log_part,
+    utc,
+)
 
 
 def test_a_part_of_which_nothing_is_known_says_so() -> None:
