@@ -21,11 +21,7 @@ class QuietHours(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> QuietHours:
-        """Read e.g. ``22:00-07:00``.
-
-        Raises:
-            ValueError: the text has another form, or both times are the same.
-        """
+        """Read e.g. ``22:00-07:00``; ValueError for another form, and if both times are the same."""
         found = _HOURS.fullmatch(text.strip())
         if not found:
             raise ValueError(f"expected two times of day like 22:00-07:00, found {text!r}")
@@ -61,7 +57,7 @@ class AlertSettings(NamedTuple):
 
 
 def parse_alerts(messages: Section) -> AlertSettings:
-    """Read the settings from the section ``messages`` of the configuration."""
+    """Read the section ``messages`` of the configuration."""
     default = AlertSettings()
     reminder_s = messages.number("reminder_s", default.reminder_s, 0)
     if 0 < reminder_s < _MIN_REMINDER_S:

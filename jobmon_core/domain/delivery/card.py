@@ -1,9 +1,9 @@
 """What jobmon remembers of a job's card: one silent message per job that is edited as the job goes on.
 
-A card is expendable, unlike a message of the outbox: it is posted and edited when nothing else is to be sent,
-and dropped when the channel refuses it. All monitors of a host share the budget of a channel: Discord accepts
-about 30 messages a minute, and fewer edits of messages older than an hour. At most ten cards, each looked at
-once a minute at the earliest, leave most of that to messages. Times are Unix seconds.
+A card is expendable: it is posted and edited when nothing else is to be sent, and dropped when the channel
+refuses it. All monitors of a host share the budget of a channel: Discord accepts about 30 messages a minute,
+and fewer edits of messages older than an hour. At most ten cards, each looked at once a minute at the
+earliest, leave most of that to messages. Times are Unix seconds.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class JobCard:
 
 @runtime_checkable
 class CardChannel(Protocol):
-    """A channel whose messages can be edited, so that one of them can show a job as it is now."""
+    """A channel whose messages can be edited."""
 
     @property
     def fingerprint(self) -> str:
@@ -92,7 +92,7 @@ class CardTurn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CardBudget:
-    """The cards in one channel; times are Unix seconds."""
+    """The cards in one channel."""
 
     next_s: float = 0.0  # no card is posted or edited before
     kept_until_s: dict[str, float] = field(default_factory=dict)  # by state id: how long it keeps its place
@@ -124,7 +124,7 @@ def request_card_turn(
 def record_card_result(
     budget: CardBudget, state_id: str, receipt: Receipt, now_s: float, *, is_closed: bool
 ) -> CardBudget:
-    """Return the budget after an attempt to post or edit; ``is_closed``: no other follows for this job."""
+    """Return the budget after an attempt; ``is_closed``: no other follows for this job."""
     budget = budget.current(now_s)
     if is_closed:
         kept = {key: until_s for key, until_s in budget.kept_until_s.items() if key != state_id}

@@ -24,8 +24,7 @@ _ARRIVAL_S = 10.0  # a request may still arrive for this long after its sender w
 class Field:
     """One named value of a message, e.g. ``Node`` / ``n17``; plain text without markup.
 
-    A time is given as ``at_s`` (Unix seconds) with an empty ``value``: the channel shows it in the
-    reader's own time zone.
+    Of a time, ``at_s`` (Unix seconds), with an empty ``value``: channels show it in the reader's time zone.
     """
 
     name: str
@@ -129,12 +128,12 @@ class OutboxEntry:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What identifies this entry within its outbox: the message and the channel."""
+        """The message and the channel, which identify this entry within its outbox."""
         return self.message.id, self.channel
 
     @property
     def is_open(self) -> bool:
-        """Whether this message is still to be sent."""
+        """Whether it is still to be sent."""
         return self.delivered_s is None and not self.given_up and not self.counted
 
     @property
@@ -204,7 +203,7 @@ def lose_track(entry: OutboxEntry) -> OutboxEntry:
 
 
 def unconfirmed_until_s(entry: OutboxEntry, now_s: float) -> float | None:
-    """Return until when an interrupted attempt may still arrive (Unix seconds); None if it cannot.
+    """Return until when an interrupted attempt may still arrive; None if it cannot.
 
     A repeat before that time could arrive first. The interrupted one, which is not marked as a repeat, would
     then be the duplicate and would arrive after later messages.
@@ -253,7 +252,7 @@ def delivery_status(entry: OutboxEntry, after: OutboxEntry) -> str:
 
 
 def _repeat_or_give_up(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxEntry:
-    """Schedule a repeat after an attempt without a response; give up after the ninth such attempt."""
+    """Schedule a repeat after an attempt without a response; give up after the ninth."""
     attempts = entry.unconfirmed_attempts + 1
     entry = replace(entry, maybe_delivered=True, unconfirmed_attempts=attempts)
     if attempts > len(_UNCONFIRMED_WAITS_S):
@@ -268,7 +267,7 @@ _GIVEN_UP_KEPT_S = 90 * 86_400.0  # `jobmon status` names it, and `jobmon recove
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """The message and its outbox: at first one entry without a channel, then one for each channel."""
+    """A message of no job and its outbox: at first one entry without a channel, then one for each."""
 
     id: str
     outbox: tuple[OutboxEntry, ...]
@@ -285,17 +284,17 @@ class StoredMessage:
 
     @property
     def is_open(self) -> bool:
-        """Whether the message is still to be sent to a channel."""
+        """Whether it is still to be sent to a channel."""
         return any(entry.is_open for entry in self.outbox)
 
     @property
     def given_up(self) -> str:
-        """Why the message is not sent to one of its channels; empty if jobmon gave up none of them."""
+        """Why it is not sent to one of its channels; empty if jobmon gave up none of them."""
         return next((entry.given_up for entry in self.outbox if entry.given_up), "")
 
     @property
     def problem(self) -> str:
-        """Why the latest attempt to send it failed, or why it was given up; empty if all is well."""
+        """Why the latest attempt to send it failed, or why it was given up."""
         return next((why for entry in self.outbox if (why := entry.given_up or entry.problem)), "")
 
     @property
@@ -308,7 +307,7 @@ class StoredMessage:
         return tuple(entry for entry in self.outbox if entry.is_open and entry.next_try_s <= now_s)
 
     def with_entries(self, key: tuple[str, str], replacements: tuple[OutboxEntry, ...]) -> StoredMessage:
-        """Return the record with the entry ``key`` of its outbox replaced."""
+        """Do as `with_replacements`."""
         return replace(self, outbox=with_replacements(self.outbox, key, replacements))
 
     def is_outdated(self, now_s: float) -> bool:

@@ -69,7 +69,7 @@ class AlertHistory:
 
     @staticmethod
     def upgraded(data: dict[str, Any]) -> dict[str, Any]:
-        """Return the JSON of an earlier version, which had ``tallies`` of messages, in the form of today."""
+        """Return the JSON of an earlier version, which had ``tallies`` of messages, in today's form."""
         held = {
             key: {"why": tally["why"], "until_s": tally["until_s"], **message}
             | ({"told_by": carrier} if tally.get("taken") else {})
@@ -79,7 +79,7 @@ class AlertHistory:
         return {**data, "held": {**held, **data.get("held", {})}}
 
     def current(self, now_s: float, settings: AlertSettings) -> AlertHistory:
-        """Return the history without what is out of date, or was sent at a future time (by a wrong clock)."""
+        """Return what is not out of date, nor was sent at a future time (by a wrong clock)."""
         kept_s = max(HOUR_S, settings.throttle_s)
         sent = {key: each for key, each in self.sent.items() if 0 <= now_s - each.at_s < kept_s}
         held = {
@@ -143,7 +143,7 @@ def _next_hold(
 
 
 def hold_of(history: AlertHistory, situation: Situation, settings: AlertSettings) -> Hold | None:
-    """Return what holds a message that was not held before; None if nothing does."""
+    """Return what holds a message that was not held before."""
     if hold := _muted_or_quiet(situation, settings):
         return hold
     if situation.level is Level.CRITICAL:
@@ -227,7 +227,7 @@ class MutesAndAcks:
 
 
 def job_target(state_id: str) -> str:
-    """Return the target of a mute of the job with this state id."""
+    """Return the target of a mute of a job."""
     return f"job:{state_id}"
 
 

@@ -50,13 +50,13 @@ def reminder(entry: OutboxEntry, first_after_s: float, now_s: float) -> OutboxEn
 
 
 def wait_for_ack(entry: OutboxEntry, now_s: float) -> OutboxEntry:
-    """Return the entry of a reminder, held until it is due; jobmon looks at it earlier, for an `ack`."""
+    """Return a reminder, held until it is due; jobmon looks at it earlier, for an `ack`."""
     due_s = entry.held_until_s or now_s
     return replace(entry, held=HELD, next_try_s=min(due_s, now_s + _RECHECK_S))
 
 
 def after_ack(entry: OutboxEntry, acked_s: float | None, now_s: float) -> OutboxEntry:
-    """Return the entry of a reminder: closed if the job was acknowledged since, else held until it is due."""
+    """Return a reminder: closed if the job was acknowledged since, else held until it is due."""
     if acked_s is not None and acked_s >= (entry.reminds_of_s or 0.0):
         return replace(entry, counted=ACKNOWLEDGED, held="", held_until_s=None)
     is_early = entry.held == HELD and entry.held_until_s is not None and now_s < entry.held_until_s

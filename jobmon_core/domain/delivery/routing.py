@@ -26,7 +26,7 @@ class Channel(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """A text that identifies the destination without revealing a secret; safe for state files."""
+        """What identifies the destination without revealing a secret; safe for state files."""
 
     def deliver(self, entry: OutboxEntry) -> Receipt:
         """Make one attempt to send a message; the caller must have recorded the attempt."""
@@ -68,7 +68,7 @@ class RouteRule(NamedTuple):
     groups: tuple[str, ...] = ()  # names of groups of jobs, or patterns like ``sweep*``
 
     def matches(self, message: Message, groups: Collection[str]) -> bool:
-        """Return whether the rule applies to a message about a job in these groups."""
+        """Whether the rule applies to a message about a job in these groups."""
         if self.levels and message.level not in self.levels:
             return False
         if self.outcomes and _outcome(message) not in self.outcomes:

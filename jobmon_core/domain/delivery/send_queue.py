@@ -66,14 +66,14 @@ class Entry:
         return 0.0
 
     def blocks(self, now_s: float) -> bool:
-        """Return whether younger messages must wait for this one."""
+        """Whether younger messages must wait for this one."""
         failing = self.trouble_since_s is not None and now_s - self.trouble_since_s >= _MAX_BLOCKING_S
         return now_s < self.until_s and not failing and not self.taken_by
 
 
 @dataclass(frozen=True, slots=True)
 class SendQueue:
-    """The messages that wait for one channel, by id, and until when (Unix seconds) the channel is closed."""
+    """The messages that wait for one channel, by id, and until when the channel is closed."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"entries": "places"}
 
@@ -98,7 +98,7 @@ class SendQueue:
         return SendQueue(shut_until_s, entries, ends_s)
 
     def busy_until_s(self, now_s: float) -> float | None:
-        """Return until when the channel is busy with messages or closed (Unix seconds); None if it is not."""
+        """Return until when the channel is busy with messages or closed; None if it is not."""
         queue = self.current(now_s)
         if any(entry.blocks(now_s) for entry in queue.entries.values()):
             return max(now_s + _BUSY_RECHECK_S, queue.shut_until_s)
@@ -195,7 +195,7 @@ def add_offer(queue: SendQueue, outgoing: OutboxEntry) -> SendQueue:
 def withdraw_offer(queue: SendQueue, outgoing: OutboxEntry) -> tuple[SendQueue, OutboxEntry]:
     """Return the queue without an offered message, and the message without its offer.
 
-    The message is a possible repeat unless the queue shows that no digest took it.
+    It is a possible repeat unless the queue shows that no digest took it.
     """
     entries = dict(queue.entries)
     own = entries.pop(outgoing.message.id, None)
@@ -280,8 +280,8 @@ class Offer:
 def offer_of(entry: OutboxEntry) -> Offer | None:
     """Return the offer of a message; None if it must be sent singly.
 
-    Possible repeats and other messages never share a digest, because the mark of a repeat applies to the
-    whole digest.
+    Possible repeats and other messages never share a digest, because the mark of a repeat applies to all of
+    it.
     """
     message = entry.message
     if not message.digestible or entry.plain:

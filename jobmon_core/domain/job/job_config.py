@@ -58,7 +58,7 @@ class JobConfig(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What of the configuration is not used, or not as one may expect."""
+        """What of it is not used, or not as one may expect."""
         notes = [f"not used here, but in config.json: {', '.join(self.unused)}"] if self.unused else []
         if self.unknown:
             notes.append(
@@ -86,13 +86,9 @@ def parse_job_config(
     absolute: Callable[[str], str],
     compile_regex: Callable[[str], re.Pattern[bytes]],
 ) -> JobConfig:
-    """Check a job configuration.
+    """Check a job configuration; ConfigInvalid lists every fault and shows no secret.
 
-    ``absolute`` makes the path of a folder absolute; ``compile_regex`` raises ValueError if a regex is
-    invalid.
-
-    Raises:
-        ConfigInvalid: lists every fault and shows no secret.
+    ``absolute`` makes the path of a folder absolute; ``compile_regex`` raises ValueError.
     """
     faults: list[str] = []
     parser = _Parser(Section(data, "", faults, SecretSources({}, _no_file)), absolute, compile_regex)

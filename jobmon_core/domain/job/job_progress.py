@@ -1,4 +1,4 @@
-"""What the logs, outputs and agents of a job have shown so far: the content of its progress file."""
+"""What the logs, outputs and agents of a job have shown so far: its progress file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FollowedTask(TaskProgress):
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """The progress of a job; the content of its progress file, but for what only the next look needs."""
+    """The progress of a job; its file also has what only the next look needs."""
 
     updated_s: float = 0.0
     tasks: dict[str, FollowedTask] = field(default_factory=dict)  # by task key

@@ -1,4 +1,4 @@
-"""What the user says about one job: in a job configuration such as ``jobmon.yaml``, or by options.
+"""What the user says about one job, in a file such as ``jobmon.yaml`` or by options.
 
 It is not in `job_config` because monitors load it; only commands check a configuration.
 """
@@ -56,7 +56,7 @@ class ChainStage:
 
 @dataclass(frozen=True, slots=True)
 class JobSettings:
-    """What the user says about one job. None, empty texts and empty containers mean "not given".
+    """What the user says about one job; None and what is empty mean "not given".
 
     Folders are absolute, and may contain Slurm's ``%`` patterns. Name patterns are globs for files in the
     folder, e.g. ``worker_*.log``; the regexes are in RE2 syntax and were checked.
@@ -99,22 +99,19 @@ class JobSettings:
 
     @property
     def log_name(self) -> str:
-        """The glob for the names of further logs of the job, e.g. one of each worker."""
+        """The glob for the names of further logs, e.g. one of each worker."""
         return self.log_pattern or _ANY_LOG
 
     @property
     def log_files(self) -> str:
-        """The glob of the further logs; empty if neither a folder nor a pattern is named.
-
-        Without a folder it is relative to the job's working directory.
-        """
+        """The glob of the further logs, relative to the working directory without a folder; empty if none are named."""
         if self.log_dir:
             return f"{self.log_dir}/{self.log_name}"
         return self.log_pattern
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """The globs for the names of outputs; empty if neither a folder nor a pattern is named."""
+        """The globs for the names of outputs; empty if the user named none."""
         default = (_ANY_OUTPUT,) if self.output_dir else ()
         if self.output_pattern:
             return (self.output_pattern,)
@@ -122,7 +119,7 @@ class JobSettings:
 
     @property
     def checkpoint_names(self) -> tuple[str, ...]:
-        """The globs for the names of checkpoints; empty if the user named neither a pattern nor a folder."""
+        """The globs for the names of checkpoints; empty if the user named none."""
         default = _ANY_CHECKPOINT if self.checkpoint_dir or self.output_dir else ()
         if self.checkpoint_pattern:
             return (self.checkpoint_pattern,)
@@ -166,7 +163,7 @@ class RestartSettings:
 
 @dataclass(frozen=True, slots=True)
 class AttemptPlace:
-    """The place of a job in a lineage: one piece of work that may need several submissions."""
+    """The place of a job in a lineage."""
 
     lineage: str  # its id
     number: int = 0  # of the attempt, from 0

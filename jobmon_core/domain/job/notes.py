@@ -29,6 +29,6 @@ class JobNotes:
 
 
 def fingerprints(job: WatchedJob) -> set[str]:
-    """Return the fingerprints of the failures of a job's tasks; see `domain.logs.diagnosis.fingerprint`."""
+    """Return the fingerprints of the failures of a job's tasks."""
     found = (task.diagnosis.fingerprint for task in job.tasks.values() if task.diagnosis)
     return {each for each in found if each}

@@ -44,7 +44,7 @@ class OwnFiles:
     def can_be_seen(self) -> bool:
         """Whether this machine can show any of them.
 
-        Where it is not known whether a job writes to the file systems of this machine, only the user does.
+        If it is not known whether a job writes to file systems of this machine, only what is named counts.
         """
         if self.machine is Machine.UNKNOWN:
             return self.origin is Origin.NAMED
@@ -57,7 +57,7 @@ class OwnFiles:
 
     @property
     def until_s(self) -> float:
-        """The latest time at which one of them may have been written."""
+        """The latest such time."""
         if self.ended_s is None:
             return float("inf")
         return self.ended_s + self.late_s

@@ -101,7 +101,6 @@ def _round_up_memory(size_bytes: float) -> int:
 
 
 def _mem_option(size_bytes: float) -> str:
-    """Return a size as ``--mem`` takes it."""
     whole_mib = math.ceil(size_bytes / 2**20)
     if whole_mib % 1024 == 0:
         return f"{whole_mib // 1024}G"
@@ -224,7 +223,6 @@ def totals(found: Sequence[Efficiency]) -> Totals:
 
 
 def _gpu_means(found: Iterable[Efficiency]) -> Iterator[tuple[float, float]]:
-    """Yield the use of GPUs that is a mean over time, in percent, and their hours."""
     for each in found:
         if each.gpu and each.gpu.percent is not None and each.gpu.is_mean and each.gpu_hours:
             yield each.gpu.percent, each.gpu_hours

@@ -75,7 +75,7 @@ class Efficiency:
 
     @property
     def used_per_node(self) -> float | None:
-        """The memory of the fullest node, if it is known; of several nodes, only agents know it."""
+        """The memory of the fullest node; of several nodes, only agents know it."""
         known = [size for size in (self.node_peak_bytes,) if size]
         if (self.usage.nodes or 1) == 1 and self.usage.max_rss_bytes:
             known.append(self.usage.max_rss_bytes)
@@ -83,7 +83,7 @@ class Efficiency:
 
     @property
     def gpu_hours(self) -> float | None:
-        """The time for which GPUs were allocated, in hours; None if it had none or the time is unknown."""
+        """The time for which GPUs were allocated, in hours."""
         gpu_s = _product(self.wall_s, self.usage.gpus or None)
         if gpu_s is None:
             return None

@@ -19,7 +19,7 @@ _TOLERANCE = 1e-9  # less is rounding: of a step, or of the values
 
 
 class Axis(NamedTuple):
-    """The range of an axis and where it has marks. A logarithmic one has a range above 0."""
+    """The range of an axis and where it has marks; a logarithmic one is above 0."""
 
     low: float
     high: float
@@ -56,7 +56,7 @@ def logarithmic_axis(lowest: float, highest: float) -> Axis:
 
 
 def round_step(at_least: float) -> float:
-    """Return 1, 2, 2.5 or 5 times a power of ten: the smallest such number that is not below ``at_least``."""
+    """Return the smallest 1, 2, 2.5 or 5 times a power of ten that is not below ``at_least``."""
     power = 10.0 ** math.floor(math.log10(at_least))
     return next(step * power for step in _STEPS if step * power >= at_least * (1 - _TOLERANCE))
 

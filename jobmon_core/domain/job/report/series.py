@@ -45,7 +45,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A figure over time: stretches of points, with gaps between them in which nothing was measured."""
+    """A figure over time: stretches of points, between which nothing was measured."""
 
     stretches: tuple[tuple[Point, ...], ...] = ()
 
@@ -56,7 +56,7 @@ class Series:
 
 
 def downsampled(measured: Iterable[Point], window: Window, max_points: int = MAX_POINTS) -> Series:
-    """Return what was measured within a window: at most one point for each of ``max_points`` equal intervals.
+    """Return what was measured within a window: at most one point for each of ``max_points`` intervals.
 
     A point has the mean, weighted by time, the lowest and the highest of what it stands for.
     """
@@ -138,7 +138,7 @@ def tabulated(several: Sequence[Series], window: Window, rows: int) -> list[tupl
 
 
 class LossSummary(NamedTuple):
-    """The loss of a run in the samples that its bounded history keeps. Times are Unix seconds."""
+    """The loss of a run in the samples that its bounded history keeps."""
 
     first: float
     last: float

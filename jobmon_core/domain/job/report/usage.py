@@ -146,7 +146,7 @@ def node_use(node: NodeHistory) -> NodeUse:
 
 
 def energy_kwh(uses: Iterable[GpuUse]) -> float | None:
-    """Return the energy that all GPUs took while agents measured, in kWh."""
+    """Return the energy that all GPUs took while agents measured."""
     known = [each.energy_kwh for each in uses if each.energy_kwh is not None]
     if known:
         return sum(known)
@@ -156,7 +156,7 @@ def energy_kwh(uses: Iterable[GpuUse]) -> float | None:
 def gpu_measures(
     seen: Iterable[tuple[Gpu, Sample]], reading: Callable[[Gpu], Reading | None]
 ) -> Iterator[Point]:
-    """Yield one figure of a GPU over time, given what was seen of it."""
+    """Yield one figure of a GPU over time."""
     for gpu, sample in seen:
         if (found := reading(gpu)) is not None:
             mean, low, high = found
@@ -179,14 +179,14 @@ def utilisation(gpu: Gpu) -> Reading | None:
 
 
 def memory(gpu: Gpu) -> Reading | None:
-    """Return the memory that is used on a GPU, in bytes."""
+    """Return the memory that is used on a GPU."""
     if gpu.memory is None:
         return None
     return (gpu.memory, None, None)
 
 
 def power(gpu: Gpu) -> Reading | None:
-    """Return the power that a GPU takes, in watts."""
+    """Return the power that a GPU takes."""
     if gpu.power_w is None:
         return None
     return (gpu.power_w, None, None)

@@ -56,11 +56,7 @@ def read_restart(section: Section) -> RestartSettings:
 
 
 def checked_resume_arg(text: str) -> str:
-    """Return words for the script, if they can be given to it.
-
-    Raises:
-        ValueError: says what is wrong with them.
-    """
+    """Return words for the script, if they can be given to it; else ValueError says what is wrong."""
     import shlex  # a monitor never needs it
 
     if not text.isprintable():
@@ -100,7 +96,6 @@ def _budgets(section: Section) -> dict[str, int]:
 
 
 def _delays(section: Section) -> tuple[float, float]:
-    """Return the delay before the first restart and the longest one, in seconds."""
     numbers = section.items("delay")
     if not numbers:  # not given, or no list
         return FIRST_DELAY_S, MAX_DELAY_S

@@ -106,7 +106,7 @@ def due_s(lineages: Iterable[Lineage], now_s: float) -> float:
 def made_progress(
     resume: PickedCheckpoint | None, checkpoint: PickedCheckpoint | None, started_s: float | None
 ) -> bool | None:
-    """Return whether an attempt saved a complete checkpoint of a higher step than that it began with.
+    """Whether an attempt saved a complete checkpoint of a higher step than that it began with.
 
     None: it saved a later one, but the steps are not known. ``started_s`` is the start of the attempt.
     """

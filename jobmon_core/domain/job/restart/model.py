@@ -1,4 +1,4 @@
-"""A lineage, its attempts and the decision after the end of each: what is stored about restarts.
+"""A lineage, its attempts and the decision after the end of each.
 
 Times are Unix seconds. None means "not known", or "not yet".
 """
@@ -120,12 +120,12 @@ class Lineage:
         return next((each for each in self.attempts if each.number == number), None)
 
     def with_attempt(self, attempt: Attempt) -> Lineage:
-        """Return the lineage with an attempt added or replaced."""
+        """Return it with an attempt added or replaced."""
         others = [each for each in self.attempts if each.number != attempt.number]
         return replace(self, attempts=tuple(sorted((*others, attempt), key=lambda each: each.number)))
 
     def decided(self, attempt: Attempt, decision: Decision) -> Lineage:
-        """Return the lineage with the decision about an attempt; it has ended unless another may follow."""
+        """Return it with the decision about an attempt; it has ended unless another may follow."""
         lineage = self.with_attempt(replace(attempt, decision=decision))
         if decision.verdict is Verdict.ASK or (
             decision.verdict is Verdict.RESTART and not decision.is_observed
@@ -136,7 +136,7 @@ class Lineage:
         return replace(lineage, ended_why=decision.why, ended_s=decision.decided_s)
 
     def place(self, number: int, resume: PickedCheckpoint | None) -> AttemptPlace:
-        """Return the place of the attempt with this number; ``resume`` is what it resumes from."""
+        """Return the place of an attempt; ``resume`` is what it resumes from."""
         return AttemptPlace(self.id, number, resume.path if resume else "", resume.step if resume else None)
 
     @property

@@ -63,10 +63,7 @@ def export_option(given: str, variables: Mapping[str, str]) -> tuple[str, ...]:
 def resume_words(resume_arg: str, path: str) -> tuple[str, ...]:
     """Return the words that tell a script where to resume; none without a checkpoint.
 
-    The path is one word whatever it contains: no shell reads it.
-
-    Raises:
-        ValueError: a quotation in ``resume_arg`` does not end.
+    The path is one word whatever it contains: no shell reads it. ValueError if a quotation does not end.
     """
     words = shlex.split(resume_arg)
     if path:

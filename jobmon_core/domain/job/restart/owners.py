@@ -32,7 +32,7 @@ _NOT_COMMENTS = ("#SBATCH", "# properties = {")  # of Slurm, of snakemake
 
 
 def saved_on_signal(lines: Iterable[str]) -> bool:
-    """Return whether one of these last lines of a log says that the program saved because of a signal."""
+    """Whether one of these last lines of a log says that the program saved because of a signal."""
     return any(_SAVED.search(line) for line in lines)
 
 

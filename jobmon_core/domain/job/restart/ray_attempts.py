@@ -65,7 +65,7 @@ def with_place(description: Mapping[str, Any], place: AttemptPlace, reason: str 
 
 
 def with_resume(description: Mapping[str, Any], path: str, step: int | None) -> Description:
-    """Return a description of a job that resumes from a checkpoint, and is part of no lineage."""
+    """Return that of a job that resumes from a checkpoint, and is part of no lineage."""
     variables = variables_of(AttemptPlace("", 0, path, step))
     return _with_variables(description, {name: variables[name] for name in variables if "RESUME" in name})
 
@@ -82,7 +82,7 @@ def _with_variables(description: Mapping[str, Any], variables: Mapping[str, str]
 
 
 def with_words(description: Mapping[str, Any], words: Sequence[str]) -> Description:
-    """Return a description whose command has further words, whatever they contain: a shell reads it."""
+    """Return one whose command has further words, whatever they contain: a shell reads it."""
     return {**description, "entrypoint": " ".join((description["entrypoint"], *map(shlex.quote, words)))}
 
 
@@ -95,12 +95,12 @@ def working_dir(description: Mapping[str, Any]) -> str:
 
 
 def with_working_dir(description: Mapping[str, Any], folder: str) -> Description:
-    """Return a description whose command runs in another folder."""
+    """Return one whose command runs in another folder."""
     return {**description, _ENVIRONMENT: {**(description.get(_ENVIRONMENT) or {}), _FOLDER: folder}}
 
 
 def in_folder_of_cluster(description: Mapping[str, Any]) -> Description:
-    """Return a description whose working folder is one of the cluster, where the command goes by itself.
+    """Return one whose working folder is one of the cluster, where the command goes by itself.
 
     Ray itself would send a folder of this machine.
     """

@@ -41,7 +41,7 @@ class ResumeVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SavedFile:
-    """The largest file of a checkpoint below the one that an attempt resumes from, as it was at its start."""
+    """The largest file of a checkpoint below the one that an attempt resumes from, as of its start."""
 
     path: str
     step: int
@@ -50,7 +50,7 @@ class SavedFile:
 
 @dataclass(frozen=True, slots=True)
 class ResumeState:
-    """What the looks at an attempt have shown so far; the next look goes on from it."""
+    """What the looks at an attempt have shown so far."""
 
     verdict: ResumeVerdict = ResumeVerdict.OPEN
     watched: tuple[SavedFile, ...] | None = None  # None: not looked for yet; empty after a late writer
@@ -95,7 +95,7 @@ def step_in(progress: Progress, unit: str) -> float | None:
 
 
 def is_same_counter(one: Progress, other: Progress) -> bool:
-    """Whether both are by the same counter: a bar of what is left, or of data that is loaded, is another."""
+    """Whether both are by one counter: a bar of what is left, or of data that is loaded, is another."""
     totals = [each.total for each in (one, other) if each.total is not None]
     are_alike = len(totals) < len((one, other)) or min(totals) >= (1 - _SAME) * max(totals)
     return are_alike and (one.format, one.label) == (other.format, other.label)

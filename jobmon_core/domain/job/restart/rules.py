@@ -21,7 +21,7 @@ class Resource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The ends that a rule is for: all that is given here must hold. Without any, it is for every end."""
+    """The ends that a rule is for: all that is given here must hold."""
 
     states: tuple[JobState, ...] = ()  # one of these
     causes: tuple[str, ...] = ()  # one of these ids or labels; "" stands for an unknown cause
@@ -41,7 +41,7 @@ class Rule:
     grow: Resource | None = None  # what the next attempt requests more of, if the user allows that
 
     def fits(self, end: EndFacts, met: frozenset[Condition]) -> bool:
-        """Return whether the rule is for this end; ``met`` are those of `EndFacts.conditions`."""
+        """Whether the rule is for this end; ``met`` are those of `EndFacts.conditions`."""
         when = self.when
         return (
             (not when.states or end.state in when.states)
@@ -56,7 +56,7 @@ class Rule:
 
 
 def first_fit(rules: Iterable[Rule], end: EndFacts, met: frozenset[Condition]) -> Rule:
-    """Return the first rule that is for this end; the last rule of the shipped table is for every end."""
+    """Return the first rule that is for this end; the last of the shipped table is for every end."""
     return next(rule for rule in rules if rule.fits(end, met))
 
 

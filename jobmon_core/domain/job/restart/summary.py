@@ -40,7 +40,7 @@ class LineageSummary:
 
 
 def summary_of(lineage: Lineage, newest: WatchedJob | None, now_s: float) -> LineageSummary:
-    """Return the summary of a lineage; ``newest`` is the record of its newest attempt, None without one."""
+    """Return the summary of a lineage; ``newest`` is the record of its newest attempt."""
     state = _state(lineage, newest)
     decision = lineage.decision
     is_open = state in (LineageState.PENDING, LineageState.RUNNING)

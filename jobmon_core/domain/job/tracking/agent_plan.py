@@ -31,7 +31,7 @@ class AgentAttempts:
     is_memory_short: bool = False  # it ended without a last report when little memory was left
 
     def after_end(self, now_s: float, problem: str, *, is_memory_short: bool = False) -> AgentAttempts:
-        """Return the attempts after the agent has ended, or could not be started."""
+        """Return them after the agent has ended, or could not be started."""
         failures = 1 if now_s - self.started_s >= _STEADY_S else self.failures + 1
         return replace(
             self, failures=failures, ended_s=now_s, problem=problem, is_memory_short=is_memory_short
@@ -48,7 +48,7 @@ class AgentAttempts:
         return self.ended_s + _RETRY_WAITS_S[self.failures - 1]
 
     def after_task(self, ended_s: float | None) -> AgentAttempts:
-        """Return the attempts after the task has ended; that its last agent ended with it is no failure."""
+        """Return them after the task has ended; that its last agent ended with it is no failure."""
         if self.ended_s is None or ended_s is None or self.ended_s < ended_s - _ENDS_TOGETHER_S:
             return self
         return replace(self, failures=0, problem="")
@@ -81,7 +81,7 @@ def silent_after_s(interval_s: float) -> float:
 
 
 def reporting_since_s(job: WatchedJob, since_s: Mapping[str, float | None]) -> float | None:
-    """Return since when an agent reports about every living task of a job; None if not all of them do.
+    """Return since when an agent reports about every living task of a job; None if not all do.
 
     ``since_s`` has the time for each task, None while its agent is silent. Nobody reports the start of a
     pending task, so a job with one has None; so has one about which the scheduler does not answer.

@@ -24,8 +24,7 @@ _NO_WORD = re.compile(r"\W")
 def apply_accounting(job: WatchedJob, answer: AccountingAnswer, policy: Policy, now_s: float) -> WatchedJob:
     """Return the job after accounting's answer, which arrived at ``now_s`` (Unix seconds).
 
-    The answer updates every open inquiry. Its rows also fill in missing details of the job, and add the tasks
-    that squeue never listed.
+    Beside open inquiries, it fills in missing details of the job, and adds tasks that squeue never listed.
     """
     rows: list[JobRow] = []
     if not isinstance(answer, Disabled | Unreachable):
@@ -75,7 +74,7 @@ def _agree(known: str, told: str) -> bool:
 
 
 def _fill_details(job: WatchedJob, rows: Sequence[JobRow]) -> WatchedJob:
-    """Return the job with the details that slurmctld no longer knew when jobmon asked."""
+    """Add the details that slurmctld no longer knew when jobmon asked."""
     if not rows:
         return job
     newest = rows[-1]
@@ -90,7 +89,7 @@ def _fill_details(job: WatchedJob, rows: Sequence[JobRow]) -> WatchedJob:
 
 
 def _log_paths(rows: Sequence[JobRow]) -> LogPaths:
-    """Return the log templates that accounting lists since Slurm 24.05; without any, empty ones."""
+    """Return the log templates, which accounting lists since Slurm 24.05."""
     # of a het job only the first component runs the script
     row = next((row for row in reversed(rows) if row.stdout and not row.ref.component), None)
     if row is None:
@@ -155,7 +154,6 @@ def _add_missing_tasks(job: WatchedJob, rows: Sequence[JobRow], policy: Policy, 
 
 
 def _listed_keys(rows: Sequence[JobRow]) -> set[str]:
-    """Return the tasks that accounting lists, without those still pending."""
     keys = {row.ref.key for row in rows if row.pending_indices is None and row.ref.key}
     return keys | {
         str(index)

@@ -1,7 +1,6 @@
 """Apply a squeue reply to a watched job: states, history, and which tasks left the queue.
 
-Nothing here decides that a task ended. When squeue drops a task or shows its end, `apply_queue` opens an
-`EndInquiry`, and `conclude` decides later.
+That squeue drops a task or shows its end opens an `EndInquiry`; `conclude` decides later.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _HISTORY_LIMIT = 200  # state changes kept per task, so that a job requeued for 
 def apply_queue(
     job: WatchedJob, rows: Sequence[JobRow], asked_s: float, policy: Policy, now_s: float | None = None
 ) -> WatchedJob:
-    """Return the job after the squeue reply ``rows`` to a query sent at ``asked_s`` (Unix seconds).
+    """Return the job after the reply to a query sent at ``asked_s`` (Unix seconds).
 
     ``now_s`` is the present time, if another monitor sent the query a while ago.
     """
@@ -62,7 +61,7 @@ def mark_unreachable(job: WatchedJob, why: str, now_s: float) -> WatchedJob:
 
 
 def first_submission(job: WatchedJob, rows: Sequence[JobRow]) -> int | None:
-    """Return when the job was first submitted (Unix seconds); None if jobmon saw no submission."""
+    """Return when the job was first submitted; None if jobmon saw no submission."""
     if job.submitted_s is not None:
         return job.submitted_s
     return min((row.submit_s for row in rows if row.submit_s is not None), default=None)
@@ -91,7 +90,6 @@ def _is_current_run(job: WatchedJob, row: JobRow) -> bool:
 
 
 def _pending_indices(job: WatchedJob, rows: Sequence[JobRow]) -> IndexSet:
-    """Return the watched array tasks that have not started."""
     pending = [row.pending_indices for row in rows if row.pending_indices and row.state.is_alive]
     if job.watched_part:
         return IndexSet.parse(job.watched_part if pending else "")
@@ -184,7 +182,6 @@ def _is_later(submit_s: int | None, before_s: int | None) -> bool:
 
 
 def _extend_history(task: Task, row: JobRow, asked_s: float, *, is_new_run: bool) -> tuple[StateChange, ...]:
-    """Return the history, with a new entry if the state, its reason or the run changed."""
     if task.history and not is_new_run:
         last = task.history[-1]
         if (last.state, last.reason) == (row.raw_state, row.reason):

@@ -13,7 +13,7 @@ _MAX_WAIT_S = 21_600.0  # few waits are longer: a later time was probably set be
 def clamp_to_now(job: WatchedJob, now_s: float) -> WatchedJob:
     """Return the job with polling's past times moved to ``now_s`` or before, and retries to within six hours.
 
-    Times that Slurm reported are kept. Unless the clock was set back, the job is returned unchanged.
+    Times that Slurm reported are kept. Unless the clock was set back, nothing changes.
     """
     if max(job.registered_s, job.answered_s or 0.0) <= now_s + _SLACK_S:
         return job

@@ -91,7 +91,7 @@ def _remainder_evidence(inquiry: EndInquiry, policy: Policy, now_s: float) -> _E
 
 
 def _has_lasted(inquiry: EndInquiry, policy: Policy) -> bool:
-    """Whether queue checks have shown the task ended or gone for one poll interval: Slurm may requeue it."""
+    """Whether queue checks have shown it ended or gone for one poll interval: Slurm may requeue it."""
     return inquiry.last_queue_s - inquiry.since_s >= policy.running_s
 
 
@@ -163,7 +163,7 @@ def _ended_record(inquiry: EndInquiry) -> JobRow | None:
 
 
 def _missing_details(state: JobState, inquiry: EndInquiry, started_s: int | None) -> str:
-    """Name the details of an end that are not known without accounting; empty if none is missing."""
+    """Name the details of an end that are not known without accounting."""
     if inquiry.row is not None or inquiry.accounting is AccountingStatus.DISABLED:
         return ""
     missing = []

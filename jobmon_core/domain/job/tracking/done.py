@@ -1,8 +1,8 @@
 """Judge whether a job that no scheduler owns has done its work, by what the user named for this.
 
-Such a job consists of processes that only their parent could ask for an exit status. What the user named is
-the proof of success. If any of it is missing after the processes are gone, the outcome stays unknown, unless
-the marker states a failure.
+Only their parent could ask its processes for an exit status. What the user named is the proof of success. If
+any of it is missing after the processes are gone, the outcome stays unknown, unless the marker states a
+failure.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def record_by_files(
 ) -> RecordAnswer:
     """Return the answer about the processes of a job, with the end of those that are gone if it is proved.
 
-    ``look`` returns what there is; it is called when all processes are gone. Until then, those that have
-    ended count as running, since the proof is about all of them. If all are gone without proof, the answer
-    is `Unreachable`, which proves nothing, for a short time: the proof may still be written.
+    ``look`` is called when all processes are gone. Until then, those that have ended count as running, since
+    the proof is about all of them. If all are gone without proof, the answer is `Unreachable` for a short
+    time: the proof may still be written.
     """
     if isinstance(answer, Unreachable):
         return answer

@@ -18,7 +18,7 @@ _SUBJECT = "dead-worker"  # of the event, see `triage.rules.workers`
 def with_lost_worker(diagnosis: Diagnosis, end: End, events: Iterable[Event], task: str) -> Diagnosis:
     """Return the diagnosis of an ended task; without another cause, that a worker was lost is the cause.
 
-    ``events`` are those of its job. So a success is a doubtful one: the work of that worker may be missing.
+    So a success is a doubtful one: the work of that worker may be missing.
     """
     if diagnosis.cause or end.outcome is Outcome.CANCELLED:
         return diagnosis

@@ -79,7 +79,7 @@ class End:
 
     @property
     def elapsed_s(self) -> int | None:
-        """The duration of the last run; None if its start or its end is not known."""
+        """The duration of the last run."""
         if self.started_s is None or self.ended_s is None:
             return None
         return max(0, self.ended_s - self.started_s)
@@ -169,7 +169,7 @@ class Task:
 
     @property
     def has_started(self) -> bool:
-        """Whether squeue ever showed it in another state than waiting, also an end, or Slurm restarted it."""
+        """Whether squeue ever showed it in another state than waiting, or Slurm restarted it."""
         phases = (JobState.from_slurm(change.state).phase for change in self.history)
         return bool(self.restarts) or any(phase is not Phase.WAITING for phase in phases)
 
@@ -200,7 +200,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class WatchedJob:
-    """Everything that jobmon stores about one submission: the content of its state file."""
+    """What jobmon stores about one submission: the content of its state file."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {
         "registered_s": "taken_s",
@@ -257,7 +257,7 @@ class WatchedJob:
 
     @property
     def own_settings(self) -> JobSettings:
-        """What the user says about the job; all of it empty if that is nothing."""
+        """What the user says about the job, if anything."""
         return self.settings or _NO_SETTINGS
 
     @property
@@ -340,7 +340,7 @@ class WatchedJob:
 
     @property
     def is_over(self) -> bool:
-        """Whether it is closed, and no further attempt of its lineage is due."""
+        """Whether it is closed, and no further attempt is due."""
         return self.closed and not self.is_restarting
 
     @property
@@ -366,7 +366,7 @@ class WatchedJob:
         return sum(task.is_doubtful_success for task in self.tasks.values())
 
     def is_elsewhere(self, local_cluster: Callable[[], str]) -> bool:
-        """Whether the job is on another cluster than this host; ``local_cluster`` returns "" if not known."""
+        """Whether the job is on another cluster; ``local_cluster`` returns "" if not known."""
         return self.remote or (self.cluster != "" and local_cluster() not in ("", self.cluster))
 
     def is_own_run(self, submit_s: int | None) -> bool:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class NewJob:
     """The first content of a state file: the fields of `WatchedJob` that a submission knows.
 
-    It has its own module because `jobmon submit` must start fast and needs nothing else of `WatchedJob`.
+    It has its own module because `jobmon submit` must start fast.
     """
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"registered_s": "taken_s"}

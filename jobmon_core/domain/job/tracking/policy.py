@@ -10,7 +10,7 @@ _ACCOUNTING_WAITS_S = (2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
 
 class Policy(NamedTuple):
-    """Delays in seconds, and choices of messages. The defaults suit a production cluster."""
+    """Delays in seconds, and choices of messages; the defaults suit a production cluster."""
 
     running_s: float = 30.0  # between queue checks of a running job
     pending_s: float = 60.0  # between queue checks of a pending job

@@ -12,16 +12,16 @@ _REMEMBERED_S = 300.0  # how long slurmctld remembers an ended job by default (M
 
 
 def is_same_submission(job: WatchedJob, submit_s: int | None) -> bool:
-    """Whether a submission at ``submit_s`` (Unix seconds) belongs to a closed job, not to a newer one.
+    """Whether a submission at ``submit_s`` belongs to a closed job.
 
-    A newer job with the same id, or a new run of this one, was submitted after jobmon had stopped watching.
+    A newer job with the same id, or a new run, was submitted after jobmon had stopped watching.
     """
     closed_s = job.concluded_s or job.unwatched_s
     return submit_s is None or closed_s is None or submit_s <= closed_s
 
 
 def may_be_requeued(job: WatchedJob, now_s: float) -> bool:
-    """Whether ``scontrol requeue`` may run a failed job again, whose end was reported, as far as is known."""
+    """Whether ``scontrol requeue`` may run a failed job again, whose end was reported."""
     failed = job.outcome is Outcome.FAILURE and job.unwatched_s is None and uses_slurm(job.backend)
     return failed and job.concluded_s is not None and now_s < job.concluded_s + _REMEMBERED_S
 

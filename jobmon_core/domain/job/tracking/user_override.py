@@ -17,7 +17,7 @@ NOTHING_KNOWN = End(JobState.UNKNOWN, "", Outcome.UNKNOWN, Source.NONE)
 
 @dataclass(frozen=True, slots=True)
 class UserOverride:
-    """The user's final state, exit code, both or neither; what is None stays as Slurm reports it.
+    """The user's final state and exit code; what is None stays as Slurm reports it.
 
     The canceller has no effect without a state, nor the signal without an exit code.
     """
@@ -31,10 +31,7 @@ class UserOverride:
     def parse(cls, state: str | None, exit_code: str | None) -> UserOverride:
         """Read a state such as ``CANCELLED by 1000`` and an exit code such as ``1:0``, as sacct prints them.
 
-        None stands for an option that was not given. The state may be ``UNKNOWN``.
-
-        Raises:
-            ValueError: the state is not a final state of Slurm, or the exit code cannot be read.
+        The state may be ``UNKNOWN``; ValueError if it is no final state, or the exit code cannot be read.
         """
         override = cls() if state is None else _parse_state(state)
         if exit_code is None:
@@ -50,9 +47,9 @@ class UserOverride:
     def apply_to(self, end: End) -> End:
         """Return ``end`` with the user's state and exit code in place of its own.
 
-        An exit code counts as exact and replaces the derived exit code; a nonzero one turns the state
-        ``UNKNOWN`` into ``FAILED``. A state replaces the canceller, unless ``end`` has the same state and the
-        user names no canceller. All other fields stay as they were, `End.outcome` and `End.source` included.
+        An exit code counts as exact and replaces the derived one; a nonzero one turns the state ``UNKNOWN``
+        into ``FAILED``. A state replaces the canceller, unless ``end`` has the same state and the user names
+        none. All other fields stay as they were, `End.outcome` and `End.source` included.
         """
         if self.state is not None:
             keep_uid = self.cancelled_by is None and self.state is end.state
