@@ -46,7 +46,7 @@ def url_of(service: str) -> str:
 
 
 def uses_slurm(backend: str) -> bool:
-    """Whether the jobs of this backend are Slurm's, so that its commands and options apply."""
+    """Whether Slurm's commands and options apply to its jobs."""
     return backend == DEFAULT_BACKEND
 
 
@@ -56,27 +56,27 @@ def submit_words(backend: str) -> tuple[str, ...]:
 
 
 def lists_all_nodes(backend: str) -> bool:
-    """Whether this backend names all nodes of a job; Ray names only the node of the driver."""
+    """Whether it names all nodes of a job; Ray names only the node of the driver."""
     return not is_ray(backend)
 
 
 def is_ray(backend: str) -> bool:
-    """Whether the jobs of this backend are Ray's, whose submission has options of its own."""
+    """Whether its jobs are Ray's, whose submission has options of its own."""
     return backend == RAY
 
 
 def is_local(backend: str) -> bool:
-    """Whether the jobs of this backend run on this machine, without a cluster."""
+    """Whether its jobs run on this machine, without a cluster."""
     return backend in _LOCAL_BACKENDS
 
 
 def is_single_machine(backend: str) -> bool:
-    """Whether the jobs of this backend run on a machine without a cluster: this one, or one behind ssh."""
+    """Whether its jobs run on a machine without a cluster: this one, or one behind ssh."""
     return backend in _WITHOUT_SCHEDULER
 
 
 def machine_of_files(backend: str) -> Machine:
-    """Return where the jobs of this backend write their files."""
+    """Return where its jobs write their files."""
     if is_ray(backend):  # its nodes may be containers of a cloud, or this machine
         return Machine.UNKNOWN
     is_here = is_local(backend) or not is_single_machine(backend)

@@ -58,7 +58,7 @@ class Section:
         return Section(value, path, self._faults, self._secrets)
 
     def choices(self, key: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
-        """Return a list of some of ``allowed``; empty if the key is missing. Others are faults, left out."""
+        """Return a list of some of ``allowed``; others are faults, left out."""
         chosen = self.texts(key)
         for each in chosen:
             if each not in allowed:
@@ -73,7 +73,7 @@ class Section:
                 yield key, section
 
     def has(self, key: str) -> bool:
-        """Return whether a key is there and was not read yet; `close` may suggest it for an unknown one."""
+        """Whether a key is there and was not read yet; `close` may suggest it for an unknown one."""
         self._known.append(key)
         return key in self._unread
 
@@ -89,7 +89,7 @@ class Section:
         return found
 
     def number(self, key: str, default: float, at_least: float, at_most: float = _MAX_NUMBER) -> float:
-        """Return a number from ``at_least`` to ``at_most``; ``default`` if the key is missing."""
+        """Return a number from ``at_least`` to ``at_most``."""
         value = self._take(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.fault(key, f"expected a number, found {_kind(value)}")
@@ -103,11 +103,11 @@ class Section:
         return default
 
     def number_or_none(self, key: str, at_least: float, at_most: float = _MAX_NUMBER) -> float | None:
-        """Return a number from ``at_least`` to ``at_most``, which a wrong one counts as; None without it."""
+        """Return such a number; ``at_least`` in place of a wrong one, None without it."""
         return float(self.number(key, at_least, at_least, at_most)) if self.has(key) else None
 
     def whole_number(self, key: str, default: int, at_least: int, at_most: float = _MAX_NUMBER) -> int:
-        """Return a whole number from ``at_least`` to ``at_most``; ``default`` if the key is missing."""
+        """Return a whole number from ``at_least`` to ``at_most``."""
         value = self.number(key, default, at_least, at_most)
         if value == int(value):
             return int(value)
@@ -115,7 +115,7 @@ class Section:
         return default
 
     def switch(self, key: str, default: bool) -> bool:  # noqa: FBT001 - positional, as in the other methods
-        """Return true or false; ``default`` if the key is missing."""
+        """Return true or false."""
         value = self._take(key, default)
         if isinstance(value, bool):
             return value
@@ -123,7 +123,7 @@ class Section:
         return default
 
     def choice(self, key: str, allowed: tuple[str, ...], default: str = "") -> str:
-        """Return one of ``allowed``; if the key is missing, ``default``, which is a fault if empty."""
+        """Return one of ``allowed``, else ``default``, which is a fault if empty."""
         value = self._take(key, default)
         if value in allowed:
             return str(value)
@@ -132,7 +132,7 @@ class Section:
         return default
 
     def text(self, key: str) -> str:
-        """Return a string without surrounding white space; "" if the key is missing."""
+        """Return a string without surrounding white space."""
         return self.verbatim(key).strip()
 
     def path(self, key: str, default: str) -> str:
@@ -145,7 +145,7 @@ class Section:
         return f"{self._secrets.folder}/{name}" if self._secrets.folder else name
 
     def verbatim(self, key: str, *, required: bool = False) -> str:
-        """Return a string as it is; "" if the key is missing. A ``required`` one must not be empty."""
+        """Return a string as it is. A ``required`` one must not be empty."""
         value = self._take(key, "")
         if isinstance(value, str):
             if required and not value:
@@ -155,7 +155,7 @@ class Section:
         return ""
 
     def texts(self, key: str, default: Sequence[str] = ()) -> list[str]:
-        """Return a list of strings; ``default`` if the key is missing, an empty list if it is wrong."""
+        """Return a list of strings; an empty one if it is wrong."""
         value = self._take(key, list(default))
         if not isinstance(value, list):
             self.fault(key, f"expected a list of strings, found {_kind(value)}")
@@ -166,7 +166,7 @@ class Section:
         return [] if wrong else value
 
     def items(self, key: str) -> list[object]:
-        """Return a list of anything; an empty one if the key is missing."""
+        """Return a list of anything."""
         value = self._take(key, [])
         if isinstance(value, list):
             return value
@@ -174,17 +174,14 @@ class Section:
         return []
 
     def objects(self, key: str) -> list[Section]:
-        """Return the objects of a list; report and skip other values. Empty if the key is missing."""
+        """Return the objects of a list; report and skip other values."""
         path = f"{self._path}.{key}" if self._path else key
         items = enumerate(self.items(key))
         sections = [(item, Section(item, f"{path}[{i}]", self._faults, self._secrets)) for i, item in items]
         return [section for item, section in sections if isinstance(item, dict)]
 
     def parsed(self, key: str, parse: Callable[[str], T], *, required: bool = False) -> T | None:
-        """Return what ``parse`` makes of a string (its ValueError is a fault); None if missing or empty.
-
-        It is a fault if a ``required`` string is missing or empty.
-        """
+        """Return what ``parse`` makes of a string; its ValueError is a fault, as the lack of a ``required`` one."""
         text = self.text(key)
         if required and not text:
             self.fault(key, "missing")
@@ -195,9 +192,9 @@ class Section:
     ) -> T | None:
         """Return what ``parse`` makes of a secret; None if there is no secret.
 
-        The secret comes from the environment ``variable`` if that is set, else from the file that
-        ``<key>_file`` names, else from ``key``. It is a fault if that file cannot be read or is empty, or if
-        a ``required`` secret is missing.
+        It comes from the environment ``variable`` if that is set, else from the file that ``<key>_file``
+        names, else from ``key``. It is a fault if that file cannot be read or is empty, or if a ``required``
+        secret is missing.
         """
         text, path = self.text(key), self.text(f"{key}_file")
         from_environment = self._secrets.environment.get(variable, "").strip()

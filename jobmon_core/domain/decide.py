@@ -170,8 +170,7 @@ def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, unrespon
 
     There is no limit while a task lives, while no end is proved, or, once the grace is over, while an end
     requires accounting. Otherwise the query may take until the first grace is over, but always at least
-    `_FIRST_TIMEOUT_S` or `_RETRY_TIMEOUT_S`. ``unresponsive`` means that accounting did not respond a moment
-    ago, about any job.
+    `_FIRST_TIMEOUT_S` or `_RETRY_TIMEOUT_S`. ``unresponsive``: accounting did not respond a moment ago.
     """
     if job.pending_indices or any(task.end is None and task.inquiry is None for task in job.tasks.values()):
         return NO_HURRY_S
@@ -199,10 +198,7 @@ def interval_s(job: WatchedJob, policy: Policy, now_s: float) -> float:
 
 
 def _usual_interval_s(job: WatchedJob, policy: Policy, now_s: float) -> float:
-    """Return the time between two looks at this job (seconds).
-
-    At first it is shorter, because many jobs fail within their first minute.
-    """
+    """Return the time between two looks at this job: at first shorter, as many fail within a minute."""
     is_pending = all(task.state.phase is Phase.WAITING and not task.inquiry for task in job.tasks.values())
     usual_s = policy.running_s
     if is_pending and (job.tasks or job.pending_indices):

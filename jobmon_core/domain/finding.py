@@ -68,7 +68,7 @@ def failed(text: str, advice: str = "", evidence: tuple[str, ...] = ()) -> Findi
 
 
 def pending(text: str, advice: str = "", evidence: tuple[str, ...] = ()) -> Finding:
-    """Return what may yet come right, or come to an end by itself."""
+    """Return what may yet come right."""
     return Finding(Severity.PENDING, text, advice, evidence)
 
 

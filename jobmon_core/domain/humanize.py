@@ -71,10 +71,7 @@ def number(value: float) -> str:
 
 
 def rate(per_s: float | None, unit: str = "") -> str:
-    """Return a rate per second, minute or hour: ``251.3/s``, ``14.2/min``, ``3.1 epochs/h``.
-
-    Empty if it is unknown, negative or not finite.
-    """
+    """Return a rate per second, minute or hour: ``251.3/s``, ``3.1 epochs/h``; empty without a valid one."""
     if per_s is None or not math.isfinite(per_s) or per_s < 0:
         return ""
     unit = f" {plural(unit)}" if unit else ""

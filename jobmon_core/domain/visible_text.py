@@ -21,7 +21,7 @@ def one_line(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return ``text`` as `one_line` does, but with its lines and with bytes that are not UTF-8."""
+    """Do as `one_line`, but keep lines, and bytes that are not UTF-8."""
     if text.isprintable():
         return text
     return "".join(

@@ -25,8 +25,8 @@ class Mentions(NamedTuple):
 class Webhook(NamedTuple):
     """A webhook that messages are posted to. ``str`` and ``repr`` never show the token.
 
-    Anyone who has the URL can post, edit and delete messages as this webhook; only ``token``,
-    ``url`` and ``message_url`` reveal it.
+    Whoever has the URL can post, edit and delete messages as this webhook; only ``token``, ``url`` and
+    ``message_url`` reveal it.
     """
 
     origin: str  # scheme, host and port
@@ -36,11 +36,7 @@ class Webhook(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Webhook:
-        """Read a webhook URL as Discord's settings show it, versioned or not.
-
-        Raises:
-            ValueError: not a webhook URL; the message says why and does not quote it.
-        """
+        """Read a webhook URL as Discord's settings show it; the text of a ValueError does not quote it."""
         if not text.strip():
             raise ValueError("no webhook URL given")
         try:
@@ -85,7 +81,7 @@ def mask_webhooks(text: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether ``host`` (a name or an address without brackets) is this machine itself."""
+    """Whether ``host`` (a name or an address without brackets) is this machine itself."""
     if host.lower() == "localhost":
         return True
     from ipaddress import ip_address  # rarely needed, and `jobmon submit` must be fast
@@ -97,11 +93,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _thread_id(query: str) -> str:
-    """Return the thread id of a query; its other parameters are dropped.
-
-    Raises:
-        ValueError: the thread id is not a number.
-    """
+    """Return the thread id of a query, a number; its other parameters are dropped."""
     thread_id = parse_qs(query).get("thread_id", [""])[-1]
     if thread_id and not re.fullmatch(r"[0-9]{1,20}", thread_id):
         raise ValueError("not a webhook URL: its thread_id must be a number")
@@ -112,11 +104,7 @@ _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 
 
 def split_address(text: str, fault: str) -> SplitResult:
-    """Split an http(s) URL.
-
-    Raises:
-        ValueError: not a valid URL; the message begins with ``fault`` and does not quote the URL.
-    """
+    """Split an http(s) URL; the ValueError begins with ``fault`` and does not quote the URL."""
     # urlsplit would silently drop a line break
     if not text.isascii() or not text.isprintable() or " " in text:
         raise ValueError(f"{fault}: it contains white space, control characters or non-ASCII characters")

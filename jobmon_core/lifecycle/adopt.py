@@ -39,15 +39,11 @@ class JobOffers:
     env_fingerprint: str
 
     def create(self, state_id: str) -> None:
-        """Offer a job.
-
-        Raises:
-            StorageFailed: the file cannot be written.
-        """
+        """Offer a job."""
         touch_private(private_folder(self.folder) / self._name(state_id))
 
     def remove(self, state_id: str) -> None:
-        """Withdraw an offer. If its file cannot be removed, monitors only try in vain to adopt the job."""
+        """Withdraw an offer. If its file stays, monitors only try in vain to adopt the job."""
         with suppress(OSError):
             (self.folder / self._name(state_id)).unlink()
 
@@ -65,11 +61,7 @@ class JobOffers:
 
 
 def offer_jobs(ctx: Context, state_ids: Sequence[str], timeout_s: float) -> tuple[str, ...]:
-    """Offer the jobs without an owner to running monitors; return those that are adopted in time.
-
-    Raises:
-        StorageFailed: an offer cannot be written.
-    """
+    """Offer the jobs without an owner to running monitors; return those that are adopted in time."""
     offers = JobOffers(ctx.home.offers, env_fingerprint(ctx.environment))
     offered = [state_id for state_id in state_ids if not _is_owned(ctx, state_id)]
     for state_id in offered:
@@ -111,8 +103,8 @@ def adopt_job(
     """Adopt one offered job, unless another process owns it or this one has too many jobs.
 
     The offer is removed last, so that a submission that sees it removed finds a living owner. If this process
-    is killed before, the kernel frees the lock, and the offer or a dead owner remains. ``watch`` begins to
-    monitor the job. If it raises JobmonError, this logs the error, releases the job and removes the offer.
+    is killed before, the kernel frees the lock, and the offer or a dead owner remains. If ``watch``, which
+    begins to monitor the job, raises JobmonError, the job is released and the offer removed.
     """
     if len(process_state.locks) >= MAX_JOBS:
         return

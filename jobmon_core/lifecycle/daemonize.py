@@ -40,12 +40,8 @@ def daemonize(
 ) -> NoReturn:
     """Detach, lock the jobs and exec the monitor; never return into the copied command.
 
-    Args:
-        root: jobmon's home.
-        max_monitors: limit for this host.
-        state_ids: state ids of the jobs.
-        status_pipe: receives READY, ALREADY_OWNED, LIMIT_REACHED or an error message.
-        ignore_limit: start even if all slots are taken; the monitor then takes the next slot that is freed.
+    ``status_pipe`` receives READY, ALREADY_OWNED, LIMIT_REACHED or an error message. With ``ignore_limit``,
+    it starts even if ``max_monitors`` run on this host; it then takes the next slot that is freed.
     """
     home = Home(Path(root))
     try:
@@ -84,10 +80,7 @@ def _report(status_pipe: int, status: str) -> bool:
 def detach(home: Home, state_id: str, descriptors: list[int]) -> None:
     """Leave the terminal, the session and the working folder; write stdout and stderr to the job's log.
 
-    Args:
-        home: jobmon's home; its state folder becomes the working folder.
-        state_id: the job whose log is used; or the name of another log.
-        descriptors: files to keep open.
+    ``descriptors`` stay open. ``state_id`` may also be the name of another log.
     """
     from daemon import DaemonContext
 

@@ -36,10 +36,9 @@ def list_jobs(ctx: Context) -> Iterator[JobStatus | Unreadable]:
 
 
 def find_watched(ctx: Context, ref: JobRef) -> list[WatchedJob]:
-    """Return the watched jobs that ``ref`` belongs to, newest last; an empty list if there are none.
+    """Return the watched jobs that ``ref`` belongs to, newest last.
 
-    Raises:
-        StateUnreadable: none was found, but a state file of this job cannot be read.
+    StateUnreadable if none was found, but a state file of this job cannot be read.
     """
     jobs = ctx.store.find(ref)
     if not jobs:

@@ -34,9 +34,6 @@ class PreforkedMonitor:
         """Fork the copy; the caller must be single-threaded.
 
         ``record`` runs in a further process, see `lifecycle.recorder`.
-
-        Raises:
-            StorageFailed: the host cannot create a process or a pipe.
         """
         _open_standard_streams()
         try:
@@ -57,17 +54,10 @@ class PreforkedMonitor:
     def start(
         self, home: Path, max_monitors: int, state_ids: Sequence[str], *, ignore_limit: bool = False
     ) -> str:
-        """Make the copy the monitor of these jobs.
+        """Make the copy the monitor of these jobs; return READY or the like, or an error message.
 
-        Args:
-            home: jobmon's home.
-            max_monitors: limit for this host.
-            state_ids: state ids of the jobs.
-            ignore_limit: start even if ``max_monitors`` monitors already run.
-
-        Returns:
-            A status of `start_status`, or an error message. Empty if the copy died, or was killed because it
-            had not responded for 30 seconds.
+        Empty if the copy died, or was killed because it had not responded for 30 seconds. With
+        ``ignore_limit``, it starts even if ``max_monitors`` run on this host.
         """
         request = json.dumps([str(home), max_monitors, ignore_limit, *state_ids])
         with suppress(BrokenPipeError):  # the copy is dead: its status stays empty

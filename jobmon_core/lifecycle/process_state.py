@@ -76,7 +76,7 @@ class ProcessState:
         os.execv(sys.executable, [sys.executable, *_OPTIONS, "-m", _MODULE, *self.to_argv()])  # noqa: S606 - our own
 
     def can_start_monitor(self) -> bool:
-        """Return whether a new process can load the monitor; during an upgrade, files may be missing."""
+        """Whether a new process can load the monitor; during an upgrade, files may be missing."""
         code = f"import signal; signal.alarm({_TRIAL_S}); import {_MODULE}"  # SIGALRM ends a trial that hangs
 
         def load() -> bool:
@@ -91,11 +91,7 @@ class ProcessState:
             return False
 
     def write_owner(self) -> None:
-        """Make this process the owner of the jobs and of the slot, without checking for another owner.
-
-        Raises:
-            StorageFailed: an owner record cannot be written.
-        """
+        """Make this process the owner of the jobs and of the slot, whoever owns them."""
         for state_id in self.locks:
             OwnerRecord(self.home.owner_file(state_id)).write(Owner.this_process())
         self.write_slot()
@@ -113,11 +109,7 @@ class ProcessState:
             self.slot = None
 
     def acquire_slot(self) -> None:
-        """Take a free slot, if this process has none and may have one.
-
-        Raises:
-            StorageFailed: the slot cannot be locked.
-        """
+        """Take a free slot, if this process has none and may have one."""
         if self.slot is None and self.max_monitors:
             self.slot = MonitorSlots(self.home.slots).acquire(self.max_monitors)
             self.write_slot()
@@ -138,12 +130,8 @@ class HandoverFailed(JobmonError):
 def hand_over(process_state: ProcessState) -> bool:
     """Fork a successor. Like a fork, this function returns in two processes.
 
-    Returns:
-        True in this process, which must exit and write nothing more.
-        False in the successor, which owns all jobs and must continue.
-
-    Raises:
-        HandoverFailed: there is no successor; says why.
+    True in this process, which must exit and write nothing more; False in the successor, which owns all jobs
+    and must continue. HandoverFailed says why there is no successor.
     """
     try:
         pid, own_end = fork_with_pipe()
@@ -175,11 +163,7 @@ def _take_ownership(process_state: ProcessState, writing: int) -> None:
 
 
 def _take_back(process_state: ProcessState, pid: int, why: str) -> NoReturn:
-    """Restore the owner records that the failed successor may have replaced.
-
-    Raises:
-        HandoverFailed: always.
-    """
+    """Restore the owner records that the failed successor may have replaced; raise HandoverFailed."""
     with suppress(ChildProcessError):  # if SIGCHLD is ignored, the kernel has reaped it
         os.waitpid(pid, 0)
     try:

@@ -39,7 +39,7 @@ class Sentinel:
     """Waits until the monitor of one job has finished, is dead, or has been silent for too long."""
 
     def __init__(self, ctx: Context, state_id: str, log: Callable[[str], None]) -> None:
-        """Prepare for the job with this state id; ``log`` writes a line to its log."""
+        """``log`` writes a line to the job's log."""
         self._ctx, self._state_id, self._log = ctx, state_id, log
         self._last_logged = ""
 

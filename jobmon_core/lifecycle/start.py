@@ -21,12 +21,7 @@ class MonitorStarter:
     """Starts monitors for the jobs of one home."""
 
     def __init__(self, ctx: Context, at_most: int = 0) -> None:
-        """Set up without any I/O.
-
-        Args:
-            ctx: jobmon's home and configuration.
-            at_most: once this many monitors run, they take over further jobs; 0 for the configured limit.
-        """
+        """Once ``at_most`` monitors run, they take over further jobs; 0 for the configured limit."""
         self._ctx = ctx
         self._at_most = at_most
         self._preforked: PreforkedMonitor | None = None
@@ -48,25 +43,16 @@ class MonitorStarter:
         """Start monitoring a job, unless a monitor has it since its state file was saved.
 
         A `jobmon recover` that runs meanwhile may have started one, or another monitor may have adopted it.
-
-        Raises:
-            StorageFailed: the monitor did not start; the message says why.
         """
         with suppress(AlreadyWatched):
             self.start([state_id])
 
     def start(self, state_ids: Sequence[str]) -> tuple[str, ...]:
-        """Start monitoring the jobs that have no owner; their state files must exist.
+        """Start monitoring the jobs that have no owner; return those monitored because of this call.
 
         One new monitor takes all of them. If all slots are taken, running monitors adopt them, and a new
-        monitor takes those that remain.
-
-        Returns:
-            The state ids of the jobs that are monitored because of this call.
-
-        Raises:
-            AlreadyWatched: other monitors own all of them.
-            StorageFailed: the monitor did not start; the message says why.
+        monitor takes those that remain. AlreadyWatched if other monitors own all of them; StorageFailed says
+        why the monitor did not start.
         """
         status = self._start_monitor(state_ids)
         adopted: tuple[str, ...] = ()

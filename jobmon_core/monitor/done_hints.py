@@ -33,10 +33,7 @@ class DoneHints:
     _hints_s: dict[str, float] = field(default_factory=dict, init=False)
 
     def follow(self, job: WatchedJob) -> float | None:
-        """Look for the markers of the running tasks of a job.
-
-        Return when the latest was noticed (Unix seconds); None if none was.
-        """
+        """Look for the markers of a job's running tasks; return when the latest was noticed, if one was."""
         awaited = {} if job.closed else dict(_markers(job))
         self._awaited.pop(job.id, None)
         if awaited:
@@ -56,7 +53,7 @@ class DoneHints:
             by_job.pop(state_id, None)
 
     def _look_at(self, state_id: str) -> bool:
-        """Return whether a marker of a job has appeared since the last look."""
+        """Whether a marker of a job has appeared since the last look."""
         times_s = (written_by_run_s(path, own) for path, own in self._awaited[state_id].items())
         newest_s = max(filter(None, times_s), default=0.0)
         if newest_s <= self._newest_s.get(state_id, 0.0):

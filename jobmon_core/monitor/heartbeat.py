@@ -40,7 +40,7 @@ class Heartbeat:
     def after_poll(self, answered_s: float | None) -> None:
         """Call the URL if a call is due and the scheduler answered since the last poll; log failures.
 
-        ``answered_s`` is when the scheduler last answered (Unix seconds), None if it does not answer now.
+        ``answered_s`` is when it last answered, None if it does not answer now.
         """
         if answered_s is None or answered_s == self._answered_s:
             return

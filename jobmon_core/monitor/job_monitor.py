@@ -60,7 +60,7 @@ _RECHECK_S = 1.0  # the shortest wait for the next poll; also while another moni
 
 @dataclass(frozen=True, slots=True)
 class MonitorDeps:
-    """The adapters that the monitor of a job needs; tests replace each of them."""
+    """What the monitor of a job needs; tests replace each of them."""
 
     scheduler: Scheduler
     queue: SharedQueue
@@ -123,9 +123,8 @@ class JobMonitor:
     def poll_once(self) -> float | None:
         """Do everything that is due; return when to poll again (Unix seconds), None if nothing is left to do.
 
-        Raises:
-            StorageFailed: the state cannot be saved; the actions that depend on it were not performed.
-            AlreadyWatched: another monitor has adopted the job; each save, message and card checks this.
+        After StorageFailed, the actions that depend on the unsaved state were not performed. AlreadyWatched
+        if another monitor has adopted the job: each save, message and card checks this.
         """
         group = self._deps.group()
         policy = self._deps.policy
@@ -229,7 +228,7 @@ class JobMonitor:
         self._settled = (self.job, rows) if _news(self.job) == _news(before) else None
 
     def _next_requeue_look_s(self, now_s: float) -> float | None:
-        """Return when to look whether Slurm runs a failed job again (Unix seconds); None: it cannot."""
+        """Return when to look whether Slurm runs a failed job again; None: it cannot."""
         is_single = self._deps.group() is None  # a group is complete once its jobs have ended
         can_return = self._is_remembered and is_single and may_be_requeued(self.job, now_s)
         if can_return:

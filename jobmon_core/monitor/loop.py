@@ -88,14 +88,14 @@ class MonitorLoop:
         return tuple(self._job_monitors)
 
     def last_answer_s(self) -> float | None:
-        """Return `last_answer_s` of the jobs of this loop."""
+        """Do as `last_answer_s` for the jobs of this loop."""
         return last_answer_s(job_monitor.job for job_monitor in self._job_monitors.values())
 
     def wait(self, other_due_s: float | None = None) -> Wake:
         """Sleep until a job or a heartbeat is due, or a signal arrives; SIGUSR1 makes all jobs due.
 
-        ``other_due_s`` is when something else is due (Unix seconds), if anything. Without a whole pass over
-        the jobs, it also looks every few seconds whether one has become due.
+        ``other_due_s`` is when something else is due, if anything. Without a whole pass over the jobs, it
+        also looks every few seconds whether one has become due.
         """
         due_s = [
             *self._due_s.values(),

@@ -156,7 +156,7 @@ class MonitorProcess:
         return False
 
     def _restart_with_new_code(self) -> None:
-        """Exec a fresh monitor if code may have been moved or replaced; try at most once in five minutes."""
+        """Exec a fresh monitor if code may have been moved or replaced; at most once in five minutes."""
         clock = self._ctx.clock
         if not self._loop.lacks_code or clock.now() < self._restart_not_before_s:
             return
@@ -191,12 +191,9 @@ class MonitorProcess:
         """Update the heartbeat of a job, and restore its owner record if that is missing.
 
         While this process was silent, another one may have become the owner, removed the record and ended.
-        The state on disk is then newer than the state in memory, so the job is loaded again.
-
-        Raises:
-            AlreadyWatched: another process owns the job now, or its state file was removed.
-            JobForgotten: all of its files were removed, and what this process has written since.
-            StorageFailed, StateUnreadable: the record cannot be written, or the state cannot be loaded.
+        The state on disk is then newer than the state in memory, so the job is loaded again. AlreadyWatched
+        if another process owns it now, or its state file was removed; JobForgotten if all of its files were,
+        and what this process has written since.
         """
         record = self._ctx.owner_record(state_id)
         if self._ctx.store.is_missing(state_id):

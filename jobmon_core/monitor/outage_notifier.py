@@ -43,8 +43,7 @@ class OutageNotifier:
     def notify_outage(self, job: WatchedJob, save: Save) -> None:
         """Add the outage message to a job and save it, unless another job reports the outage.
 
-        Raises:
-            StorageFailed: the job or the notice cannot be saved; the next poll tries again.
+        After StorageFailed, the next poll tries again.
         """
         file = self.notice_file(job)
         if not self._may_notify(job, file):
@@ -56,11 +55,7 @@ class OutageNotifier:
                 file.write(OutageNotice(job.id))
 
     def notify_recovered(self, job: WatchedJob, save: Save) -> None:
-        """Save that the outage that a job reported is over; add a recovery message if one is due.
-
-        Raises:
-            StorageFailed: the job or the notice cannot be saved; the next poll tries again.
-        """
+        """Save that the outage that a job reported is over; add a recovery message if one is due."""
         file = self.notice_file(job)
         with try_lock(file.lock_path) as is_acquired:
             if not is_acquired:

@@ -63,13 +63,10 @@ class Outbox:
     def deliver(self, entry: OutboxEntry, save: Save) -> tuple[OutboxEntry, ...]:
         """Route a new entry to its channels, or make one attempt to send an entry that has a channel.
 
-        An entry waits while older messages of other jobs are queued for the same channel; meanwhile another
-        monitor may send it in a digest. ``save`` makes the entry durable before an attempt and before a
-        digest can include it. Returns the entries that replace it.
-
-        Raises:
-            StorageFailed: the attempt could not be saved, so it was not made.
-            AlreadyWatched: another process has become the owner, so the attempt was not made.
+        It waits while older messages of other jobs are queued for the same channel; meanwhile another monitor
+        may send it in a digest. ``save`` makes the entry durable before an attempt and before a digest can
+        include it; if it raises, or ``check_owner`` does, no attempt was made. Returns the entries that
+        replace it.
         """
         try:
             config = self.configuration()
@@ -247,7 +244,7 @@ class Outbox:
 def new_outbox(
     ctx: Context, close_fds: Iterable[int], check_owner: Callable[[], None], state_id: str = ""
 ) -> Outbox:
-    """Return the outbox for the job with this state id; empty for messages of no single job.
+    """Return the outbox of a job; with an empty ``state_id``, of messages about no single job.
 
     Child processes close the descriptors ``close_fds``. ``check_owner`` is called before each attempt.
     """

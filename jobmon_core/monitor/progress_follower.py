@@ -86,7 +86,7 @@ class ProgressFollower:
         return job.id in self._rechecks
 
     def request_early_reading(self, state_id: str) -> None:
-        """Read the logs of a job (a state id) earlier than planned, e.g. because one of them has an error."""
+        """Read the logs of a job earlier than planned, e.g. because one of them has an error."""
         self._urgent.add(state_id)
 
     def _read_if_due(self, job: WatchedJob, log: Callable[[str], None]) -> None:

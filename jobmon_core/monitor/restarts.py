@@ -158,7 +158,7 @@ def restart(ctx: Context, log: Log, job: WatchedJob) -> WatchedJob:
 
 
 def with_late_warning(ctx: Context, job: WatchedJob) -> WatchedJob:
-    """Return an ended attempt with a message if only the look after its end has found that it began anew."""
+    """Return an ended attempt with a message if only the look after its end found that it began anew."""
     if any(_NOT_RESUMED in each for each in job.alerted):
         return job
     events = ctx.progress_file(job.id).read().events

@@ -1,4 +1,4 @@
-"""Sends the messages that belong to no single job.
+"""Sends the messages about no single job.
 
 Every process that can send them tries: the command that made the message, all monitors, and a process that
 such a command starts if it could not send the message itself. One process sends at a time, on all hosts: it
@@ -57,12 +57,9 @@ class MessageSender:
         self._store = self.ctx.messages
 
     def send_due(self) -> float | None:
-        """Make an attempt to send each message that is due; return when the next is due (Unix seconds).
+        """Try to send each message that is due; return when the next is due (Unix seconds).
 
         None if no message is open. It returns early if there are many.
-
-        Raises:
-            StorageFailed: the folder or the lock cannot be used.
         """
         now_s = self.ctx.clock.now()
         if self._has_changed(now_s):

@@ -46,11 +46,7 @@ class SettingsReader:
     _settings: Settings | None = field(default=None, init=False)
 
     def settings(self) -> Settings:
-        """Return the current settings.
-
-        Raises:
-            ConfigInvalid: the configuration is invalid; the error names every fault.
-        """
+        """Return the current settings; ConfigInvalid names every fault."""
         stamp = file_stamp(self.path)
         if self._settings is None or stamp != self._stamp:
             try:

@@ -173,11 +173,7 @@ class AgentProcesses:
     """Starts, finds and stops such processes; tests replace it."""
 
     def start(self, argv: Sequence[str], error_file: Path) -> ProcessId:
-        """Start a process; its error output goes to a file.
-
-        Raises:
-            OSError: it cannot be started.
-        """
+        """Start a process, whose error output goes to a file; OSError if it cannot be started."""
         return ProcessId.of(start_beside(argv, error_file))
 
     def status(self, process: ProcessId) -> ProcessStatus:

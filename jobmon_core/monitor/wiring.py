@@ -74,11 +74,7 @@ class MonitorFactory:
         )
 
     def job_monitor(self, state_id: str, log: Log) -> JobMonitor:
-        """Return a monitor for the job with this state id; ``log`` writes a line to the job's log.
-
-        Raises:
-            StateUnreadable: the state file cannot be read.
-        """
+        """Return a monitor for a job; ``log`` writes a line to the job's log. StateUnreadable."""
         ctx = self._ctx
         job = ctx.store.load(state_id)
         local_cluster = self._cluster_name(job.backend)
@@ -128,13 +124,13 @@ class MonitorFactory:
         stop_if_stalled(self._ctx, log, job, events, save)
 
     def groups(self, log: Log) -> GroupKeeper:
-        """Return the object that polls the groups of jobs, and does nothing if there are none."""
+        """Return what polls the groups of jobs, if there are any."""
         if self._groups is None:
             self._groups = GroupKeeper(self._ctx, self._helper, log)
         return self._groups
 
     def heartbeat(self, log: Log) -> Heartbeat:
-        """Return the object that calls the user's heartbeat URL, and does nothing if none is configured."""
+        """Return what calls the user's heartbeat URL, if one is configured."""
         stamp = self._ctx.home.monitors / "heartbeat.stamp"
         return Heartbeat(self._settings.settings, call_url, self._helper, self._ctx.clock, stamp, log)
 

@@ -63,15 +63,15 @@ def query_environment(environ: Mapping[str, str]) -> dict[str, str]:
 def user_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the user's own environment, which sbatch copies into the job, without jobmon's secrets.
 
-    An ``LC_CTYPE`` that Python itself set is left out, because programs of the job print a warning on a node
-    without that locale.
+    An ``LC_CTYPE`` that Python itself set is left out: programs of the job warn on a node without that
+    locale.
     """
     added = "LC_CTYPE" if _lc_ctype_is_not_users() else ""
     return {name: value for name, value in environ.items() if not _is_secret(name) and name != added}
 
 
 def _lc_ctype_is_not_users() -> bool:
-    """Return whether the user did not set ``LC_CTYPE``: Python sets it in the C locale (PEP 538)."""
+    """Whether the user did not set ``LC_CTYPE``: Python sets it in the C locale (PEP 538)."""
     try:
         return b"LC_CTYPE=" not in Path("/proc/self/environ").read_bytes()
     except OSError:
@@ -84,17 +84,17 @@ def own_secrets(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_secret(name: str) -> bool:
-    """Return whether the variable holds a secret of jobmon; the path of a file with one is not secret."""
+    """Whether the variable holds a secret of jobmon; the path of a file with one is not secret."""
     is_webhook = name.startswith("JOBMON_") and "WEBHOOK" in name and not name.endswith("_FILE")
     return is_webhook or name == SMTP_PASSWORD_VARIABLE
 
 
 def env_fingerprint(environment: Mapping[str, str]) -> str:
-    """Return a fingerprint of the environment; a monitor adopts only jobs with the same one.
+    """Return a checksum of the environment; a monitor adopts only jobs with the same one.
 
     It covers the host, the cluster, the network settings, the credentials for Ray, ``HOME`` and all
     ``JOBMON_*`` variables but those of the home and of the log. Of PATH only the folders of Slurm's commands
-    count, because activated Python environments change the rest. It is a checksum and reveals no value.
+    count, because activated Python environments change the rest.
     """
     values = [os.uname().nodename, *(environment.get(name, "") for name in _COMPARED)]
     values += sorted(
@@ -106,7 +106,7 @@ def env_fingerprint(environment: Mapping[str, str]) -> str:
 
 
 def controller_fingerprint(environment: Mapping[str, str]) -> str:
-    """Return a fingerprint that is equal for environments that select the same slurmctld."""
+    """Return what is equal for environments that select the same slurmctld."""
     values = [environment.get(name, "") for name in ("SLURM_CONF", "SLURM_CONF_SERVER")]
     return _checksum([*values, dir_of_program(QUERY_PROGRAMS[0], environment)])
 

@@ -87,8 +87,7 @@ def failure_reason(path: Path, error: OSError) -> str:
 def private_folder(path: Path) -> Path:
     """Return ``path`` as a folder that only the user can enter; it is created if missing.
 
-    Raises:
-        StorageFailed: it cannot be created, is not a folder, is a link, or belongs to another user.
+    StorageFailed also if it is a link, or belongs to another user.
     """
     if path.is_symlink():  # the chmod below would change the folder that the link points to
         raise StorageFailed(
@@ -111,11 +110,7 @@ def private_folder(path: Path) -> Path:
 
 
 def make_folder(path: Path) -> Path:
-    """Return ``path`` as a folder: created with its parents as private folders, unchanged if it exists.
-
-    Raises:
-        StorageFailed: it cannot be created, or is not a folder.
-    """
+    """Return ``path`` as a folder: created with its parents as private folders, unchanged if it exists."""
     missing = list(takewhile(lambda folder: not folder.is_dir(), (path, *path.parents)))
     try:
         for folder in reversed(missing):
@@ -129,8 +124,7 @@ def make_folder(path: Path) -> Path:
 def temporary(path: Path) -> str:
     """Return a new path for the next content of ``path``; `Home.clean_up` finds such files by their name.
 
-    It is a text: a Path interns the names in it, and each new one takes a place in Python's table of interned
-    strings, which grows.
+    It is a text: a Path interns the names in it, and Python's table of interned strings would grow.
     """
     return f"{path.parent}/.{path.name}.{os.urandom(8).hex()}.tmp"
 
@@ -140,11 +134,8 @@ def write_atomically(
 ) -> None:
     """Replace the content of ``path`` in one step; if ``durable``, it survives a power cut.
 
-    ``check`` is called when only that step is left, and prevents it by raising an exception.
-
-    Raises:
-        StorageFailed: writing failed. The old content is still there, unless the last step failed, the one
-            that makes the new content survive a power cut.
+    ``check`` is called when only that step is left, and prevents it by raising an exception. After
+    StorageFailed, the old content is still there, unless the new one only failed to survive a power cut.
     """
     with _new_content(path, content, durable=durable) as new:
         check()
@@ -165,11 +156,7 @@ def discard_unfinished(folder: Path, names: Collection[str]) -> None:
 
 
 def remove_file(path: Path) -> None:
-    """Remove a file, if there is one.
-
-    Raises:
-        StorageFailed: that is not possible.
-    """
+    """Remove a file, if there is one; else raise StorageFailed."""
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
@@ -181,9 +168,6 @@ def create_exclusive(path: Path, content: bytes) -> bool:
 
     If several processes try at once, on any hosts, one succeeds: link(2) is decided by the file server, even
     where locks do not reach from host to host.
-
-    Raises:
-        StorageFailed: the file cannot be written.
     """
     with _new_content(path, content, durable=True) as new:
         try:
@@ -227,11 +211,7 @@ def _sync_folder(path: Path) -> None:
 
 
 def read_own(path: Path, at_most: int) -> bytes:
-    """Return up to ``at_most`` bytes of a regular file of the user, without following a link.
-
-    Raises:
-        OSError: the file is missing, unreadable, a link, not a regular file, or belongs to another user.
-    """
+    """Return up to ``at_most`` bytes of a regular file of the user, without following a link; OSError."""
     return read_dated(path, at_most)[0]
 
 
@@ -259,8 +239,7 @@ def _open_without_following(name: str, flags: int) -> int:
 def open_private(path: Path, flags: int) -> int:
     """Open a file, created if missing, without following a link; set mode 0600; return the descriptor.
 
-    Raises:
-        OSError: it cannot be opened; if something else is in its place, the message says what to do.
+    If something else is in its place, the text of the OSError says what to do.
     """
     if blocker := blocking_file(path):
         raise OSError(errno.EEXIST, blocker)
@@ -273,11 +252,7 @@ def open_private(path: Path, flags: int) -> int:
 
 
 def touch_private(path: Path) -> None:
-    """Create an empty private file or set its modification time to now.
-
-    Raises:
-        StorageFailed: it cannot be created, or something else is in its place.
-    """
+    """Create an empty private file, or set its modification time to now."""
     try:
         with open(open_private(path, os.O_WRONLY), "wb") as file:
             os.utime(file.fileno())

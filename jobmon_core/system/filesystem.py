@@ -67,9 +67,9 @@ _BY_OPTION = {
 
 
 def filesystem_at(mountinfo: str, path: str) -> Filesystem:
-    """Return the file system of ``path`` from the text of ``/proc/self/mountinfo``.
+    """Return the file system of ``path``, absolute and without links, by ``/proc/self/mountinfo``.
 
-    ``path`` must be absolute, without symbolic links. The kind is empty if no mount point is above it.
+    The kind is empty if no mount point is above it.
     """
     best = _UNKNOWN
     for line in mountinfo.splitlines():

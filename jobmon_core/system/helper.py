@@ -58,11 +58,7 @@ class Helper:
     close_fds: Iterable[int] = ()
 
     def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
-        """Run ``work`` in a child process; return its result, a record of ``kind``.
-
-        Raises:
-            HelperFailed: the child did not start, or gave no valid result within ``timeout_s`` seconds.
-        """
+        """Run ``work`` in a child process; return its result, a record of ``kind``; HelperFailed."""
         with closing(self._results(kind, None, [Step(lambda _: work(), timeout_s)])) as results:
             return next(results)
 

@@ -119,7 +119,6 @@ def recorded_results(receiver: str) -> Iterator[list[SendResult]]:
 
 
 def _failure(error: Exception, receiver: str, timeout: object) -> SendResult:
-    """Return what a failed request of another library counts as: `NotSent` or `MaybeSent`."""
     limits_s = [each for each in (timeout if isinstance(timeout, tuple) else (timeout,)) if each]
     why = f"{receiver}: {_reason(error, max(limits_s, default=0.0))}"
     if any(type(cause).__name__ in _NOT_CONNECTED for cause in _causes(error)):
@@ -140,8 +139,8 @@ def encode_form(parts: Mapping[str, str | tuple[str, bytes, str]]) -> tuple[byte
 def send(method: str, request: HttpRequest, timeout_s: float) -> SendResult:
     """Send a request by a method such as POST; return its result, also if it failed; raise no network error.
 
-    Redirects are not followed, because the URL is a secret. ``timeout_s`` (seconds) applies to connecting, to
-    each wait for data, and to the whole response body.
+    Redirects are not followed, because the URL is a secret. ``timeout_s`` applies to connecting, to each wait
+    for data, and to the whole response body.
     """
     # imported here so that an idle monitor does not hold these libraries in memory
     import requests
@@ -200,7 +199,6 @@ class _Body(io.BytesIO):
 def _exchange(
     session: requests.Session, method: str, request: HttpRequest, body: _Body, timeout_s: float
 ) -> HttpResponse:
-    """Send the request and read the response; raises the errors of requests and urllib3."""
     session.auth = _no_credentials  # otherwise requests reads ~/.netrc
     host = urlsplit(request.url).hostname or ""
     headers = {
@@ -244,7 +242,6 @@ def _read(response: requests.Response, timeout_s: float, max_bytes: int) -> byte
 
 
 def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Add no credentials to a request."""
     return request
 
 

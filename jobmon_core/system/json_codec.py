@@ -55,11 +55,7 @@ def to_json(value: object) -> Any:
 
 
 def from_json(kind: type[T], data: Any) -> T:
-    """Build a record of ``kind`` from parsed JSON.
-
-    Raises:
-        DecodeError: the JSON does not match, or a key without a default is missing; the message says where.
-    """
+    """Build a record of ``kind`` from parsed JSON; DecodeError says where they differ."""
     try:
         return typing.cast("T", _builder(typing.cast("Any", kind))(data))
     except _ERRORS as error:

@@ -24,9 +24,6 @@ def acquire(path: Path) -> int | None:
 
     The lock lasts until every copy of the descriptor is closed; an exec does not close it. On a file system
     without locks every caller gets a descriptor. This calls flock(2) because filelock would need more memory.
-
-    Raises:
-        StorageFailed: the lock file cannot be opened or locked.
     """
     descriptor = _open_locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
     if descriptor is not None:
@@ -39,19 +36,12 @@ def try_lock(path: Path) -> AbstractContextManager[bool]:
 
     Where the file system has no locks, or none between hosts, several monitors may hold it at once. Use it
     only for actions that are harmless if repeated.
-
-    Raises:
-        StorageFailed: the lock file cannot be opened or locked.
     """
     return _hold(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def lock(path: Path) -> AbstractContextManager[bool]:
-    """Hold a lock between a user's monitors for the ``with`` block, having waited without limit; yield True.
-
-    Raises:
-        StorageFailed: the lock file cannot be opened or locked.
-    """
+    """Wait for a lock between a user's monitors, and hold it for the ``with`` block; yield True."""
     return _hold(path, fcntl.LOCK_EX)
 
 
@@ -69,12 +59,8 @@ def _hold(path: Path, operation: int) -> Iterator[bool]:
 def command_lock(path: Path, command: str, timeout_s: float, *others: str) -> Iterator[None]:
     """Hold a lock between a user's commands for the ``with`` block; wait for it up to ``timeout_s`` seconds.
 
-    ``command`` and ``others`` are the commands that take this lock, as the error names them. On a file system
-    without locks all commands proceed.
-
-    Raises:
-        CommandBusy: another command still holds the lock after that time.
-        StorageFailed: the lock file cannot be opened or locked.
+    ``command`` and ``others`` are the commands that take this lock, as CommandBusy names them. On a file
+    system without locks all commands proceed.
     """
     from filelock import FileLock, Timeout
 
@@ -106,11 +92,7 @@ def _open(path: Path) -> int:
 
 
 def has_locks(path: Path) -> bool:
-    """Return whether the file system supports locks.
-
-    Raises:
-        StorageFailed: ``path`` cannot be opened.
-    """
+    """Whether the file system supports locks."""
     with open(_open(path), "rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_UN)  # changes nothing, but fails like any other request

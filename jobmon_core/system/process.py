@@ -17,13 +17,9 @@ _STATE, _PARENT, _SESSION, _USER_TICKS, _SYSTEM_TICKS, _START_TIME = 0, 1, 3, 11
 
 
 def fork_with_pipe() -> tuple[int, int]:
-    """Fork; the child gets one end of a new pipe to write to, the parent the other end to read from.
+    """Fork; return the child's PID (0 in the child) and this process's end of a new pipe.
 
-    Returns:
-        The child's PID (0 in the child) and the descriptor of this process's end.
-
-    Raises:
-        OSError: the host cannot create a process or a pipe; no descriptor stays open.
+    The child writes to it, the parent reads. After OSError, no descriptor stays open.
     """
     reading, writing = os.pipe()
     try:
@@ -51,11 +47,7 @@ def die_with_parent(parent: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of every descendant whose own parent ends, so that none escapes.
-
-    Raises:
-        OSError: the kernel refuses.
-    """
+    """Become the parent of every descendant whose own parent ends, so that none escapes; OSError."""
     _prctl(_SET_CHILD_SUBREAPER, 1)
 
 
@@ -130,10 +122,7 @@ def descendants(ancestor: int, session: int) -> list[int]:
 
 
 def processes_with(variable: str, value: str) -> list[int]:
-    """Return the PIDs of running processes that started with this environment variable, sorted.
-
-    Those of other users are not seen.
-    """
+    """Return the PIDs of the user's running processes that started with this environment variable, sorted."""
     entry, found = f"{variable}={value}".encode(), []
     for folder in _PROC.glob("[0-9]*"):
         with suppress(OSError):  # it has ended, or belongs to another user
@@ -165,18 +154,18 @@ class ProcessId:
 
     @classmethod
     def current(cls) -> Self:
-        """Return the identity of this process; an exec does not change it."""
+        """Return this process; an exec does not change its identity."""
         return cls.of(os.getpid())
 
     @classmethod
     def of(cls, pid: int) -> Self:
-        """Return the identity of a process in the same PID namespace as this one."""
+        """Return a process in the same PID namespace as this one."""
         boot_id = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         namespace = str((_PROC / "self/ns/pid").readlink())
         return cls(os.uname().nodename, boot_id, pid, start_ticks(pid) or 0, namespace)
 
     def status(self, observer: ProcessId) -> ProcessStatus:
-        """Return whether the process runs, as seen by ``observer``, a process of this host."""
+        """Return whether it runs, as seen by ``observer``, a process of this host."""
         if self.boot_id != observer.boot_id:
             return ProcessStatus.REBOOTED if self.host == observer.host else ProcessStatus.REMOTE
         if self.pid_namespace != observer.pid_namespace:

@@ -79,10 +79,7 @@ class Collector:
     def collect(self, deadline_s: float) -> bool:
         """Write and read until the program has closed all pipes; return False if it has not in time.
 
-        ``deadline_s`` is a time of `time.monotonic`.
-
-        Raises:
-            OverflowError: the program has printed too much.
+        ``deadline_s`` is a time of `time.monotonic`. OverflowError if the program has printed too much.
         """
         with self._selector:
             while self._selector.get_map():

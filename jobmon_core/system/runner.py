@@ -65,7 +65,7 @@ class TimedOut(NamedTuple):
 
     @property
     def error_text(self) -> str:
-        """The failure as one line that starts with the program's name."""
+        """The failure as such a line."""
         output = " ".join(self.stderr.split())
         text = f"{self.argv[0]}: no answer within {self.timeout_s:g} s{output and f'; {output}'}"
         return text[:_ERROR_CHARS]
@@ -79,7 +79,7 @@ class NotStarted(NamedTuple):
 
     @property
     def error_text(self) -> str:
-        """The failure as one line that starts with the program's name."""
+        """The failure as such a line."""
         return f"{self.argv[0]}: {self.why}"
 
 
@@ -91,7 +91,7 @@ class TooLong(NamedTuple):
 
     @property
     def error_text(self) -> str:
-        """The failure as one line that starts with the program's name."""
+        """The failure as such a line."""
         return f"{self.argv[0]}: stopped, since its answer is longer than {self.max_bytes >> 20} MiB"
 
 
@@ -99,7 +99,7 @@ Result = Ran | TimedOut | TooLong | NotStarted
 
 
 def succeeded(result: Result) -> TypeGuard[Ran]:
-    """Return whether a program ran and ended with exit code 0."""
+    """Whether a program ran and ended with exit code 0."""
     return isinstance(result, Ran) and result.exit_code == 0
 
 
@@ -124,13 +124,12 @@ class Runner:
         return self._captured(variables, argv, timeout_s, "")
 
     def feed(self, argv: Sequence[str], text: str, timeout_s: float) -> Result:
-        """Run a program with ``text`` as its input; it is killed after ``timeout_s`` seconds."""
+        """Run a program as `capture` does, with ``text`` as its input."""
         return self._captured({}, argv, timeout_s, text)
 
     def _captured(
         self, variables: Mapping[str, str], argv: Sequence[str], timeout_s: float, stdin: str
     ) -> Result:
-        """Run a query with ``stdin`` as its input; log it."""
         started_s = time.monotonic()
         result = _run(variables, argv, timeout_s, stdin, self._max_bytes)
         _log(result, started_s)
@@ -145,11 +144,10 @@ class Runner:
     ) -> Ran | NotStarted:
         """Run a program for the user, on the user's terminal, as if jobmon were not there.
 
-        ``on_start`` is called when the program has started. Its output is copied byte for byte as it
-        arrives; ``on_line`` gets each line of its stdout, without the newline. ``on_pause`` is called when
-        nothing has arrived for half a second, and after the last line. An exception of a callback is raised
-        again when the program has ended. The result holds only the end of each stream. Only for the
-        main thread, since it handles signals.
+        Its output is copied byte for byte as it arrives; ``on_line`` gets each line of its stdout, without
+        the newline. ``on_pause`` is called when nothing has arrived for half a second, and after the last
+        line. An exception of a callback is raised again when the program has ended. The result holds only the
+        end of each stream. Only for the main thread, since it handles signals.
         """
         started_s = time.monotonic()
         with _forward_signals() as forward_to:
@@ -225,13 +223,8 @@ def start_detached(
 ) -> subprocess.Popen[bytes]:
     """Start a program in a session of its own, with the caller's umask; the caller reaps it.
 
-    ``streams`` are descriptors for its stdin, stdout and stderr; ``folder`` is its working directory, by
-    default the caller's.
-
-    Only for callers with one thread: the child unblocks the signals that the caller blocks.
-
-    Raises:
-        OSError: the program cannot be started.
+    ``streams`` are descriptors for its stdin, stdout and stderr. OSError. Only for callers with one thread:
+    the child unblocks the signals that the caller blocks.
     """
     return subprocess.Popen(
         argv,
@@ -265,10 +258,7 @@ def run_with_input(argv: Sequence[str], text: str) -> Ran | NotStarted:
 
 
 def wait_or_kill(process: subprocess.Popen[bytes], timeout_s: float) -> int | None:
-    """Wait for a program of `start_detached`; return its exit code, None if it was killed in the end.
-
-    A negative code is the number of the signal that ended it.
-    """
+    """Wait for a program of `start_detached`; return its exit code, None if it was killed in the end."""
     try:
         return process.wait(timeout_s)
     except subprocess.TimeoutExpired:
@@ -277,13 +267,10 @@ def wait_or_kill(process: subprocess.Popen[bytes], timeout_s: float) -> int | No
 
 
 def start_beside(argv: Sequence[str], error_file: Path, environment: Mapping[str, str] | None = None) -> int:
-    """Start a program that outlives this process, in a session of its own; return its PID.
+    """Start a program that outlives this process, in a session of its own; return its PID; OSError.
 
     It gets ``environment``, by default that of a query, no input, and ``error_file`` as its stderr; its
     stdout is discarded. The caller reaps it by its PID if it ends first.
-
-    Raises:
-        OSError: the program cannot be started.
     """
     with Path(os.devnull).open("r+b", buffering=0) as null, error_file.open("wb", buffering=0) as errors:
         streams = (null.fileno(), null.fileno(), errors.fileno())

@@ -104,7 +104,7 @@ class JobSettings:
 
     @property
     def log_files(self) -> str:
-        """The glob of the further logs, relative to the working directory without a folder; empty if none are named."""
+        """The glob of the further logs, without a folder relative to the working directory; may be empty."""
         if self.log_dir:
             return f"{self.log_dir}/{self.log_name}"
         return self.log_pattern

@@ -38,7 +38,7 @@ _NO_PROGRESS = FollowedTask()
 
 
 def card_of(job: WatchedJob, progress: JobProgress, reports: Sequence[AgentReport], now_s: float) -> Card:
-    """Return how a job is at ``now_s`` (Unix seconds), by its logs and the latest reports of its agents."""
+    """Return how a job is, by its logs and the latest reports of its agents."""
     if job.concluded_s is not None:
         return _final(job, now_s)
     if job.unwatched_s is not None:

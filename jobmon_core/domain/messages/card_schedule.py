@@ -31,7 +31,7 @@ def phase_of(job: WatchedJob) -> CardPhase:
 
 
 def card_due_s(job: WatchedJob, policy: Policy) -> float | None:
-    """Return when to look at the card of a job (Unix seconds); None for never."""
+    """Return when to look at the card of a job; None for never."""
     card = job.card
     is_too_late = (job.closed or job.ended) and not card.message_id
     if card.closed or not policy.cards or is_too_late:
@@ -45,7 +45,7 @@ def card_due_s(job: WatchedJob, policy: Policy) -> float | None:
 
 
 def settle_card(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob:
-    """Return the job; its card is closed if cards were turned off, or if its final edit failed for long."""
+    """Close the card of a job if cards were turned off, or if its final edit failed for long."""
     is_late = job.concluded_s is not None and now_s - job.concluded_s >= _FINAL_WITHIN_S
     if job.card.is_open and (is_late or not policy.cards):
         why = "cards were turned off"
@@ -65,7 +65,7 @@ def current_card(job: WatchedJob, now_s: float) -> JobCard:
 
 
 def postponed_card(job: WatchedJob, until_s: float) -> JobCard:
-    """Return the card of a job that could not be posted or edited, to be looked at again at ``until_s``."""
+    """Return a card that could not be posted or edited, to be looked at again at ``until_s``."""
     return replace(job.card, phase=phase_of(job), next_s=until_s)
 
 

@@ -173,7 +173,6 @@ def _sentence(text: str) -> str:
 
 
 def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
-    """Yield the details below the cause: exit code, state, times, work, memory, place."""
     found = task.diagnosis
     yield from _state_fields(end, found)
     yield from _time_fields(task, end)
@@ -227,7 +226,6 @@ def _work_fields(diagnosis: Diagnosis) -> Iterator[Field]:
 
 
 def _hint_fields(diagnosis: Diagnosis) -> Iterator[Field]:
-    """Yield what helps to find the cause."""
     if diagnosis.changes:
         yield Field("Changed", diagnosis.changes)
     if diagnosis.bundle:

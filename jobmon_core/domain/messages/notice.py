@@ -19,8 +19,8 @@ _CUT = " […]"
 def notice(message_id: str, level: Level, title: str, text: str, now_s: float) -> Message:
     """Return the message for a text; without a title, its first line is the title.
 
-    Critical ones and warnings take the route of errors, the others that of successes. What is too long for a
-    message is cut at the end, and the cut is shown.
+    Critical ones and warnings take the route of errors, the others that of successes. What is too long is cut
+    at the end, and the cut is shown.
     """
     text = text.strip()
     if not title.strip():

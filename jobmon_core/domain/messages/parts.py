@@ -30,7 +30,7 @@ def job_title(job: WatchedJob, key: str) -> str:
 
 
 def where_fields(job: WatchedJob, nodes: str = "") -> Iterator[Field]:
-    """Yield one field with nodes, partition and cluster, as far as they are known; nothing if none is."""
+    """Yield one field with nodes, partition and cluster, as far as they are known."""
     parts = (nodes, job.partition and f"partition {job.partition}", job.cluster and f"cluster {job.cluster}")
     if where := ", ".join(filter(None, parts)):
         yield Field("Where", where)

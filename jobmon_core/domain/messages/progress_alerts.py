@@ -137,7 +137,7 @@ def headline(event: Event) -> str:
 
 
 def usual_advice(kind: EventKind, backend: str) -> str:
-    """Return what to do about a kind of event, with JOBID for the id of the job; empty if nothing."""
+    """Return what to do about a kind of event, with JOBID for the id of the job."""
     return (_ADVICE if uses_slurm(backend) else _LOCAL_ADVICE).get(kind, "")
 
 

@@ -69,7 +69,7 @@ class GroupKeeper:
         return min(due_s, default=None)
 
     def settings_of(self, state_id: str) -> GroupSettings | None:
-        """Return the settings of the group of a job; None if it is in none, or its group is complete."""
+        """Return the settings of a job's group; None if it is in none, or its group is complete."""
         groups = self._read_groups().values()
         return next(
             (each.settings for each in groups if each.complete_s is None and each.name_of(state_id)), None
@@ -196,7 +196,7 @@ class GroupKeeper:
 
 
 def _due_s(group: Group, own_state_ids: Collection[str]) -> float:
-    """Return when a monitor of these jobs polls a group; a monitor without a member of it waits longer."""
+    """Return when a monitor of these jobs polls a group; one without a member of it waits longer."""
     next_s = group.next_due_s()
     if next_s is None:  # complete, but its last poll is unfinished: at once
         return 0.0
