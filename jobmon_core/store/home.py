@@ -142,6 +142,11 @@ class Home(NamedTuple):
         """The lineages of jobs that may be restarted; `LineageStore` creates it."""
         return self.root / "state" / "lineages"
 
+    @property
+    def history(self) -> Path:
+        """The folder with a line for each ended run; `jobmon_core.store.history` creates it."""
+        return self.root / "state" / "history"
+
     def group_log(self, name: str) -> Path:
         """Return the log of a group, unless the user wants it elsewhere."""
         return self.logs / f"group-{name}.log"

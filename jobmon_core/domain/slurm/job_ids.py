@@ -129,3 +129,8 @@ def ref_of(job_id: int, key: str) -> JobRef:
     if key.startswith("+"):
         return JobRef(job_id, component=int(key))
     return JobRef(job_id, task=int(key))
+
+
+def includes(indices: IndexSet | None, key: str) -> bool:
+    """Whether ``key`` names an array task with one of these indices."""
+    return indices is not None and key.isdigit() and int(key) in indices

@@ -104,6 +104,17 @@ class JobState(StrEnum):
         return self.phase is Phase.ENDED_UNLESS_REQUEUED
 
 
+def outcome_of(state: JobState, exit_code: int | None) -> Outcome:
+    """Return the outcome that a proved end shows; only COMPLETED without a nonzero exit code is a success."""
+    if state is JobState.COMPLETED:
+        return Outcome.FAILURE if exit_code else Outcome.SUCCESS
+    if state is JobState.CANCELLED:
+        return Outcome.CANCELLED
+    if state is JobState.REVOKED:
+        return Outcome.UNKNOWN  # its sibling in another cluster of the federation runs instead
+    return Outcome.FAILURE
+
+
 def stated_reason(reason: str) -> str:
     """Return the reason for a state; empty for Slurm's ``None``."""
     if reason == "None":

@@ -12,7 +12,7 @@ from jobmon_core.domain.job.tracking.model import AccountingStatus, End, EndInqu
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import JobRow
-from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.slurm.states import JobState, Outcome, outcome_of
 
 # the final state, its text as Slurm writes it, the source that reports it
 _Evidence = tuple[JobState, str, Source]
@@ -119,7 +119,7 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
     end = End(
         state=state,
         raw_state=_raw_state(inquiry.row, state) or raw_state,
-        outcome=_outcome(state, exit_code),
+        outcome=outcome_of(state, exit_code),
         source=source,
         exit_code=exit_code,
         exit_code_exact=row.exit_code_exact,
@@ -178,17 +178,6 @@ def _missing_details(state: JobState, inquiry: EndInquiry, started_s: int | None
         return ""
     named = ", ".join(missing)
     return f"accounting (sacct) gave no record of this job in time, so these stay unknown: {named}"
-
-
-def _outcome(state: JobState, exit_code: int | None) -> Outcome:
-    """Classify a proved end; only COMPLETED without a nonzero exit code is a success."""
-    if state is JobState.COMPLETED:
-        return Outcome.FAILURE if exit_code else Outcome.SUCCESS
-    if state is JobState.CANCELLED:
-        return Outcome.CANCELLED
-    if state is JobState.REVOKED:
-        return Outcome.UNKNOWN  # its sibling in another cluster of the federation runs instead
-    return Outcome.FAILURE
 
 
 def _conclude_without_evidence(task: Task, inquiry: EndInquiry, policy: Policy, now_s: float) -> End | None:

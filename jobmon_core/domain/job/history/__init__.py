@@ -1,0 +1,1 @@
+"""What is kept of each ended run, for ever, and what many of them show together."""

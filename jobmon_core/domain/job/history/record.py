@@ -1,0 +1,270 @@
+"""The record of one ended run: a line of the history. A later line with the same key corrects it.
+
+Times are Unix seconds, durations seconds, sizes bytes. None, "" and 0 of a count mean "not known". Fields may
+be added, but never renamed: every later version reads these lines.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.job.efficiency.model import IDLE_PERCENT
+from jobmon_core.domain.logs.diagnosis.model import MeasuredUse
+from jobmon_core.domain.slurm.states import outcome_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobmon_core.domain.job.report.usage import NodeHistory
+    from jobmon_core.domain.job.tracking.model import End, Task, WatchedJob
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis
+    from jobmon_core.domain.logs.progress.model import Sample, TaskProgress
+    from jobmon_core.domain.slurm.rows import GpuUsage, JobRow
+
+BUSY_CLASSES = 10  # of GPU utilisation: below 10 %, below 20 % ...
+MAX_RESULTS = 12  # values of one run that are kept
+_HOUR_S = 3600.0
+
+
+class HistoryKey(NamedTuple):
+    """What distinguishes runs: a job id is used again, and a requeue is a new submission under the old id."""
+
+    cluster: str
+    job_id: int
+    task: str
+    submit_s: int
+
+
+class HistoryRecord(NamedTuple):
+    """One ended run: one execution of a job, an array task or a component of a het job."""
+
+    job_id: int
+    submit_s: int  # of this run
+    noted_s: float  # when the line was written: of two lines with one key, the later one counts
+    cluster: str = ""
+    backend: str = ""  # empty: slurm
+    task: str = ""  # see `JobRef.key`
+    state_id: str = ""  # of the state file; empty if the record comes from accounting alone
+    name: str = ""
+    run: str = ""  # in a group of runs, e.g. "sweep1/lr0.1"
+    group: str = ""
+    user: str = ""
+    partition: str = ""
+    lineage: str = ""
+    attempt: int = 0  # of the lineage, from 0
+    state: str = ""  # see `JobState`
+    outcome: str = ""  # see `Outcome`
+    doubtful: bool = False  # the scheduler reports success, but the log or the outputs show otherwise
+    exit_code: int | None = None
+    signal: int | None = None
+    cause: str = ""  # the id of the pattern or rule
+    fingerprint: str = ""  # see `Diagnosis`
+    script: str = ""  # a digest of its text
+    commit: str = ""
+    nodes: str = ""  # as Slurm writes them, e.g. "n[1-4]"
+    gpu: str = ""  # the type of its GPUs
+    gpus: int = 0
+    cpus: int = 0
+    eligible_s: int | None = None
+    started_s: int | None = None  # None: it never started
+    ended_s: int | None = None
+    limit_s: int | None = None
+    run_s: float = 0.0  # how long it held its resources, without the time in which it was suspended
+    cpu_s: float | None = None
+    memory_requested: int | None = None
+    memory_peak: int | None = None
+    gpu_percent: float | None = None  # mean utilisation
+    gpu_busy_s: tuple[int, ...] = ()  # GPU-seconds by utilisation, in `BUSY_CLASSES` classes
+    gpu_idle_s: int = 0  # GPU-seconds with a utilisation below `IDLE_PERCENT`
+    done: float | None = None  # units of work
+    total: float | None = None
+    unit: str = ""
+    step_s: float | None = None  # median seconds per unit
+    results: dict[str, float] = {}  # noqa: RUF012 - of a named tuple, never changed
+    rate: float | None = None  # the price of an hour of its resources, as configured when it ended
+    currency: str = ""
+
+    @property
+    def key(self) -> HistoryKey:
+        """What distinguishes it from all other runs."""
+        return HistoryKey(self.cluster, self.job_id, self.task, self.submit_s)
+
+    @property
+    def wait_s(self) -> float | None:
+        """How long it waited since it could have started; None if it never started."""
+        if self.started_s is None:
+            return None
+        return max(0.0, self.started_s - (self.eligible_s or self.submit_s))
+
+    @property
+    def gpu_hours(self) -> float:
+        """The time for which GPUs were allocated, in hours."""
+        return self.run_s * self.gpus / _HOUR_S
+
+    @property
+    def cpu_hours(self) -> float:
+        """The time for which CPUs were allocated, in hours."""
+        return self.run_s * self.cpus / _HOUR_S
+
+    @property
+    def cost(self) -> float | None:
+        """What it cost at the prices of its end; None if there were none."""
+        if self.rate is None:
+            return None
+        return self.rate * self.run_s / _HOUR_S
+
+
+class Surroundings(NamedTuple):
+    """What files beside the state file say about one run."""
+
+    group: str = ""
+    progress: TaskProgress | None = None
+    nodes: Sequence[NodeHistory] = ()  # what agents measured
+    script: str = ""
+    commit: str = ""
+
+
+def record_of(job: WatchedJob, task: Task, end: End, around: Surroundings, now_s: float) -> HistoryRecord:
+    """Return the record of the latest run of an ended task."""
+    usage, found = end.usage, task.diagnosis
+    measured = found.measured if found and found.measured else MeasuredUse()
+    record = HistoryRecord(
+        job_id=job.job_id,
+        submit_s=task.submit_s or job.submitted_s or int(job.registered_s),
+        noted_s=round(now_s, 3),
+        cluster=job.cluster,
+        backend=job.backend,
+        task=task.key,
+        state_id=job.id,
+        name=job.name,
+        run=job.own_settings.run,
+        group=around.group,
+        user=job.user,
+        partition=job.partition,
+        lineage=job.attempt.lineage if job.attempt else "",
+        attempt=job.attempt.number if job.attempt else 0,
+        state=str(end.state),
+        outcome=str(end.outcome),
+        doubtful=task.is_doubtful_success,
+        exit_code=end.exit_code,
+        signal=end.signal,
+        script=around.script,
+        commit=around.commit,
+        nodes=end.nodes,
+        gpus=usage.gpus or measured.gpus or 0,
+        cpus=usage.cpus or 0,
+        eligible_s=end.eligible_s,
+        started_s=end.started_s,
+        ended_s=end.ended_s,
+        limit_s=end.limit_s,
+        run_s=float(_first(usage.run_s, end.elapsed_s, 0)),
+        cpu_s=usage.cpu_s,
+        memory_requested=usage.requested_bytes,
+        memory_peak=usage.max_rss_bytes,
+        gpu_percent=_mean_percent(measured.gpu or usage.gpu),
+    )
+    record = _with_gpus(record, around.nodes)
+    if around.progress:
+        record = _with_progress(record, around.progress)
+    return _with_diagnosis(record, found) if found else record
+
+
+def record_of_row(row: JobRow, now_s: float) -> HistoryRecord | None:
+    """Return what accounting alone says about a run; None of one that has not ended, or without a time."""
+    if row.submit_s is None or row.end_s is None or not row.ref.job_id:
+        return None
+    return HistoryRecord(
+        job_id=row.ref.job_id,
+        submit_s=row.submit_s,
+        noted_s=round(now_s, 3),
+        cluster=row.cluster,
+        task=row.ref.key,
+        name=row.name,
+        user=row.user,
+        partition=row.partition,
+        state=str(row.state),
+        outcome=str(outcome_of(row.state, row.exit_code)),
+        exit_code=row.exit_code,
+        signal=row.signal,
+        nodes=row.nodes,
+        gpus=row.usage.gpus or 0,
+        cpus=row.usage.cpus or 0,
+        eligible_s=row.eligible_s,
+        started_s=row.start_s,
+        ended_s=row.end_s,
+        limit_s=row.limit_s,
+        run_s=float(_first(row.usage.run_s, row.elapsed_s, 0)),
+        cpu_s=row.usage.cpu_s,
+        memory_requested=row.usage.requested_bytes,
+        memory_peak=row.usage.max_rss_bytes,
+        gpu_percent=_mean_percent(row.usage.gpu),
+    )
+
+
+def _with_gpus(record: HistoryRecord, nodes: Sequence[NodeHistory]) -> HistoryRecord:
+    """Add the types of the GPUs, and for how long they were how busy."""
+    looks = [(gpu, sample.span_s) for node in nodes for sample in node.samples for gpu in sample.gpus]
+    types = dict.fromkeys(gpu.name for gpu, _ in looks if gpu.name)
+    known = [
+        (gpu.utilization_percent, span_s) for gpu, span_s in looks if gpu.utilization_percent is not None
+    ]
+    if not known:
+        return record._replace(gpu="+".join(types))
+    busy_s = [0.0] * BUSY_CLASSES
+    for percent, span_s in known:
+        busy_s[min(BUSY_CLASSES - 1, max(0, int(percent * BUSY_CLASSES / 100)))] += span_s
+    idle_s = sum(span_s for percent, span_s in known if percent < IDLE_PERCENT)
+    return record._replace(
+        gpu="+".join(types), gpu_busy_s=tuple(map(round, busy_s)), gpu_idle_s=round(idle_s)
+    )
+
+
+def _with_progress(record: HistoryRecord, followed: TaskProgress) -> HistoryRecord:
+    """Add how far the run came, how fast it was, and the last values that its log printed."""
+    progress = followed.progress
+    if progress is None:
+        return record
+    results = {"loss": progress.loss, **progress.metrics}
+    known = [(name, value) for name, value in results.items() if value is not None and value - value == 0]
+    return record._replace(
+        done=progress.current,
+        total=progress.total,
+        unit=progress.unit,
+        step_s=_rounded(step_s(followed.history.samples)),
+        results=dict(known[:MAX_RESULTS]),
+    )
+
+
+def _with_diagnosis(record: HistoryRecord, found: Diagnosis) -> HistoryRecord:
+    quoted: dict[str, float] = {}
+    for quote in found.results:
+        try:
+            quoted[quote.name] = float(quote.text)
+        except ValueError:  # not a number: a text is no result to compare
+            continue
+    results = dict([*quoted.items(), *record.results.items()][:MAX_RESULTS])
+    return record._replace(cause=found.cause or "", fingerprint=found.fingerprint, results=results)
+
+
+def step_s(samples: Sequence[Sample]) -> float | None:
+    """Return the median of the seconds per unit between samples; None if the count did not move."""
+    paces = [
+        (later.at_s - earlier.at_s) / (later.current - earlier.current)
+        for earlier, later in pairwise(samples)
+        if later.current > earlier.current and later.at_s > earlier.at_s
+    ]
+    return median(paces) if paces else None
+
+
+def _first(*values: float | None) -> float:
+    return next(value for value in values if value is not None)
+
+
+def _mean_percent(gpu: GpuUsage | None) -> float | None:
+    return _rounded(gpu.percent) if gpu and gpu.is_mean else None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.5g}")

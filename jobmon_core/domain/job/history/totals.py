@@ -1,0 +1,92 @@
+"""Which ended runs a question is about, and what they took together."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jobmon_core.domain.slurm.rows import node_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+TIMES = ("day", "week", "month")
+BY = ("name", *TIMES, "cause", "node", "group", "state")
+# by which runs and totals can be sorted, and the column of the index
+SORTS = {
+    "ended": "ended_s",
+    "wait": "wait_s",
+    "time": "run_s",
+    "gpu-hours": "gpu_hours",
+    "cpu-hours": "cpu_hours",
+    "cost": "cost",
+}
+_HOURS = ("gpu_hours", "cpu_hours", "lost_gpu_hours", "lost_cpu_hours", "idle_gpu_hours")
+_COUNTS = ("runs", "successes", "failures")
+
+
+class Wanted(NamedTuple):
+    """Which runs: those to which all of this applies. Names may hold ``*`` and ``?``."""
+
+    since_s: float | None = None  # ended at or after this (Unix seconds)
+    until_s: float | None = None  # ended before this
+    name: str = ""  # of the job, or of its run in a group
+    group: str = ""
+    state: str = ""  # a `JobState`, an `Outcome`, or "doubtful"
+    cause: str = ""
+    node: str = ""
+    script: str = ""  # the digest of its text
+
+
+class Totals(NamedTuple):
+    """What some runs took together. Hours are those for which resources were allocated."""
+
+    label: str
+    runs: int
+    successes: int
+    failures: int
+    gpu_hours: float
+    cpu_hours: float
+    lost_gpu_hours: float  # of runs that did not succeed
+    lost_cpu_hours: float
+    idle_gpu_hours: float  # as agents measured it
+    wait_s: float | None  # mean
+    run_s: float | None  # mean
+    last_s: float | None  # when the last of them ended
+    cost: float | None
+    currency: str
+
+    def sort_key(self, sort: str) -> float:
+        """Return the figure for one of `SORTS`."""
+        figures = {**self._asdict(), "ended_s": self.last_s}
+        return float(figures[SORTS[sort]] or 0.0)
+
+
+@cache
+def names_of(nodes: str) -> tuple[str, ...]:
+    """Return `node_names`, which many runs share."""
+    return node_names(nodes)
+
+
+def by_node(rows: Iterable[Totals]) -> list[Totals]:
+    """Return totals by node, given those by list of nodes: a run counts on each, its hours in equal parts."""
+    found: dict[tuple[str, str], list[Totals]] = {}
+    for row in rows:
+        names = names_of(row.label) or ("",)
+        hours: dict[str, Any] = {each: getattr(row, each) / len(names) for each in _HOURS}
+        for name in names:
+            cost = None if row.cost is None else row.cost / len(names)
+            found.setdefault((name, row.currency), []).append(row._replace(label=name, cost=cost, **hours))
+    return [_sum(each) for each in found.values()]
+
+
+def _sum(rows: Sequence[Totals]) -> Totals:
+    runs = sum(row.runs for row in rows)
+    sums: dict[str, Any] = {name: sum(getattr(row, name) for row in rows) for name in (*_COUNTS, *_HOURS)}
+    means: dict[str, Any] = {
+        name: sum((getattr(row, name) or 0.0) * row.runs for row in rows) / runs
+        for name in ("wait_s", "run_s")
+    }
+    costs = [row.cost for row in rows if row.cost is not None]
+    last_s = max(row.last_s or 0 for row in rows)
+    return rows[0]._replace(**sums, **means, last_s=last_s, cost=sum(costs) if costs else None)

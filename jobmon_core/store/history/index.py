@@ -1,0 +1,245 @@
+"""The index of the history: what filters and totals need of each line, and where the line is.
+
+It lies beside the lines on a local disk only. SQLite's locks do not hold on all network file systems
+(sqlite.org/howtocorrupt.html, section 2.1), so there it lives in memory, for the time of a command.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sqlite3
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.job.history.record import HistoryRecord
+from jobmon_core.domain.job.history.totals import Totals, by_node, names_of
+from jobmon_core.store.history.lines import MAX_LINE_BYTES, read_lines
+from jobmon_core.system.files import open_private, remove_file
+from jobmon_core.system.filesystem import Filesystem, LockScope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from jobmon_core.domain.job.history.totals import Wanted
+
+_VERSION = 1  # one of another version is made anew
+_BUSY_TIMEOUT_S = 10.0  # for another command that updates the index
+_HOUR_S = 3600.0
+_KEY = ("cluster", "job_id", "task", "submit_s")
+# columns, each with the value of a record; names in a field of a record, or an expression
+_COLUMNS = (
+    *_KEY,
+    *("own", "noted_s", "file", "place", "ended_s", "started_s", "wait_s", "name", "grp", "run", "lineage"),
+    *("script", "state", "outcome", "doubtful", "cause", "nodes", "run_s", "gpu_hours", "cpu_hours"),
+    *("idle_gpu_hours", "cost", "currency"),
+)
+_SCHEMA = (
+    "CREATE TABLE files (name PRIMARY KEY, read, damaged)",
+    f"CREATE TABLE runs ({', '.join(_COLUMNS)}, PRIMARY KEY ({', '.join(_KEY)})) WITHOUT ROWID",
+    "CREATE INDEX by_end ON runs (ended_s)",
+    f"PRAGMA user_version = {_VERSION}",
+)
+# a later line corrects an earlier one, but never what accounting says our own record
+_ADD = f"""
+INSERT INTO runs VALUES ({", ".join("?" * len(_COLUMNS))})
+ON CONFLICT DO UPDATE SET {", ".join(f"{each} = excluded.{each}" for each in _COLUMNS)}
+WHERE (excluded.own, excluded.noted_s) >= (runs.own, runs.noted_s)
+"""  # noqa: S608 - our own words
+_ADD_FILE = (
+    "INSERT INTO files VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET read = ?2, damaged = damaged + ?3"
+)
+_LABELS = {
+    **{each: each for each in ("name", "cause", "state")},
+    "node": "nodes",
+    "group": "grp",
+    "day": "strftime('%Y-%m-%d', ended_s, 'unixepoch', 'localtime')",
+    "week": "strftime('%Y-W%W', ended_s, 'unixepoch', 'localtime')",
+    "month": "strftime('%Y-%m', ended_s, 'unixepoch', 'localtime')",
+}
+_TESTS = {
+    "since_s": "ended_s >= :since_s",
+    "until_s": "ended_s < :until_s",
+    "name": "(name GLOB :name OR run GLOB :name)",
+    "group": "grp GLOB :group",
+    "state": "(state = upper(:state) OR outcome = lower(:state) OR doubtful AND lower(:state) = 'doubtful')",
+    "cause": "cause GLOB :cause",
+    "node": "on_node(nodes, :node)",
+    "script": "script = :script",
+}
+_KNOWN = frozenset(HistoryRecord._fields)
+
+
+class _Outdated(Exception):
+    """The index cannot be continued."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The history at one moment."""
+
+    folder: Path
+    index: sqlite3.Connection
+
+    @property
+    def damaged(self) -> int:
+        """The number of lines that cannot be read."""
+        return int(self.index.execute("SELECT coalesce(sum(damaged), 0) FROM files").fetchone()[0])
+
+    def records(self, wanted: Wanted, limit: int = -1, sort: str = "ended_s") -> list[HistoryRecord]:
+        """Return the records of the wanted runs, at most ``limit`` unless negative.
+
+        The first ones have the highest values in the column ``sort``, see `SORTS`.
+
+        Raises:
+            StorageFailed: they cannot be read.
+        """
+        where, values = _where(wanted)
+        query = f"SELECT file, place FROM runs WHERE {where} ORDER BY {sort} DESC LIMIT :limit"  # noqa: S608 - our own words
+        return read_lines(self.folder, self.index.execute(query, {**values, "limit": limit}).fetchall())
+
+    def of_job(self, job_id: int, task: str = "") -> list[HistoryRecord]:
+        """Return the records of a job, or of a part of it, the last ended first.
+
+        Raises:
+            StorageFailed: they cannot be read.
+        """
+        query = "SELECT file, place FROM runs WHERE job_id = ? AND ? IN ('', task) ORDER BY ended_s DESC"
+        return read_lines(self.folder, self.index.execute(query, (job_id, task)).fetchall())
+
+    def totals(self, wanted: Wanted, by: str = "") -> list[Totals]:
+        """Return what the wanted runs took: all together, or by one of `BY`; one more for each currency."""
+        where, values = _where(wanted)
+        query = f"""
+            SELECT coalesce({_LABELS.get(by, "''")}, '') AS what, count(*), sum(outcome = 'success'),
+                sum(outcome = 'failure'), sum(gpu_hours), sum(cpu_hours),
+                sum(gpu_hours * (outcome != 'success')), sum(cpu_hours * (outcome != 'success')),
+                sum(idle_gpu_hours), avg(wait_s), avg(run_s), max(ended_s), sum(cost), currency
+            FROM runs WHERE {where} GROUP BY what, currency"""  # noqa: S608 - our own words
+        rows = [Totals(*row) for row in self.index.execute(query, values)]
+        return by_node(rows) if by == "node" else rows
+
+
+@contextmanager
+def open_history(folder: Path) -> Iterator[History]:
+    """Yield the history in a folder, see `Home.history`; it may be missing.
+
+    Raises:
+        StorageFailed: it cannot be read.
+    """
+    with closing(_index(folder)) as index:
+        yield History(folder, index)
+
+
+def _index(folder: Path) -> sqlite3.Connection:
+    path = folder / "index.sqlite"
+    if not folder.is_dir() or Filesystem.of(folder).lock_scope is not LockScope.DISK:
+        return _updated(folder, None)
+    try:
+        return _updated(folder, path)
+    except (sqlite3.OperationalError, OSError):  # the disk is full, or another command holds it
+        return _updated(folder, None)
+    except (sqlite3.DatabaseError, _Outdated):  # damaged, of another version, or lines were removed
+        remove_file(path)
+        return _updated(folder, path)
+
+
+def _updated(folder: Path, path: Path | None) -> sqlite3.Connection:
+    """Return the index after reading what was appended; without a path, a new one in memory."""
+    if path is not None:
+        os.close(open_private(path, os.O_RDWR))
+    index = sqlite3.connect(path or ":memory:", timeout=_BUSY_TIMEOUT_S, isolation_level=None)
+    try:
+        index.create_function("on_node", 2, _on_node, deterministic=True)
+        for pragma in ("synchronous = OFF", "journal_mode = MEMORY"):  # whatever is lost is made again
+            index.execute(f"PRAGMA {pragma}")
+        index.execute("BEGIN IMMEDIATE")
+        _create_tables(index)
+        with _no_collection():
+            _read_on(index, folder)
+        index.execute("COMMIT")
+    except BaseException:
+        index.close()
+        raise
+    return index
+
+
+def _create_tables(index: sqlite3.Connection) -> None:
+    version = index.execute("PRAGMA user_version").fetchone()[0]
+    if version not in (0, _VERSION):
+        raise _Outdated
+    if not version:
+        for statement in _SCHEMA:
+            index.execute(statement)
+
+
+def _read_on(index: sqlite3.Connection, folder: Path) -> None:
+    read = dict(index.execute("SELECT name, read FROM files"))
+    paths = {path.name: path for path in sorted(folder.glob("*.jsonl"))}
+    try:
+        sizes = {name: path.stat().st_size for name, path in paths.items()}
+        if any(sizes.get(name, -1) < start for name, start in read.items()):
+            raise _Outdated
+        for name, size in sizes.items():
+            if size > read.get(name, 0):
+                _add_lines(index, paths[name], read.get(name, 0))
+    except OSError as error:
+        raise StorageFailed(f"{folder} cannot be read: {error.strerror}") from error
+
+
+def _add_lines(index: sqlite3.Connection, path: Path, start: int) -> None:
+    """Add the lines from ``start`` to the last complete one."""
+    place, damaged = start, 0
+    with path.open("rb") as file:
+        file.seek(start)
+        for line in file:
+            if not line.endswith(b"\n"):
+                break  # it is being written, or torn: `append` ends it
+            try:
+                index.execute(_ADD, _row(line, path.name, place))
+            except (ValueError, TypeError, AttributeError, OverflowError, sqlite3.InterfaceError):
+                damaged += bool(line.strip())
+            place += len(line)
+    index.execute(_ADD_FILE, (path.name, place, damaged))
+
+
+def _row(line: bytes, file: str, place: int) -> tuple[object, ...]:
+    """Return the values of `_COLUMNS`."""
+    if len(line) > MAX_LINE_BYTES:
+        raise ValueError("too long")
+    stored = json.loads(line)
+    record = HistoryRecord(**{name: stored[name] for name in stored.keys() & _KNOWN})
+    return (
+        *record.key,
+        *(bool(record.state_id), float(record.noted_s), file, place),
+        *(record.ended_s, record.started_s, record.wait_s, record.name, record.group, record.run),
+        *(record.lineage, record.script, record.state, record.outcome, record.doubtful, record.cause),
+        *(record.nodes, record.run_s, record.gpu_hours, record.cpu_hours, record.gpu_idle_s / _HOUR_S),
+        *(record.cost, record.currency),
+    )
+
+
+def _where(wanted: Wanted) -> tuple[str, dict[str, object]]:
+    values = {name: value for name, value in wanted._asdict().items() if value not in (None, "")}
+    return " AND ".join(_TESTS[name] for name in values) or "1", values
+
+
+def _on_node(nodes: str | None, pattern: str) -> bool:
+    return any(fnmatchcase(name, pattern) for name in names_of(nodes or ""))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Collect no garbage: there is none, and looking for it takes half of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
