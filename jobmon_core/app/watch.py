@@ -15,8 +15,9 @@ from jobmon_core.domain.errors import (
     SchedulerUnavailable,
     UnknownJob,
 )
-from jobmon_core.domain.job.tracking.model import WatchedJob, includes
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.reopen import is_same_submission, reopened
+from jobmon_core.domain.slurm.job_ids import includes
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.lifecycle.health import Health, job_status

@@ -37,6 +37,7 @@ class Step(StrEnum):
     NOTIFY_RECOVERED = "note that the reported outage is over, and tell the user if that is due"
     DECIDE_RESTART = "decide whether another attempt of the job's lineage follows"
     RESTART = "submit that attempt"
+    RECORD = "add the job's runs to the history"
     UPDATE_CARD = "post the card of the job, or edit it if it has changed"
     FINISH = "stop monitoring the job: there is nothing left to do"
 
@@ -83,11 +84,19 @@ def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, t
     actions.extend(Deliver(*entry.key) for entry in due)
     if job.closed and job.restart_due_s is not None and job.restart_due_s <= now_s:
         actions.append(Step.RESTART)
-    if not actions and _card_is_due(job, policy, now_s):
-        actions.append(Step.UPDATE_CARD)
+    if not actions:
+        actions += _what_can_wait(job, policy, now_s)
     if job.finished:
         actions.append(Step.FINISH)
     return job, tuple(actions)
+
+
+def _what_can_wait(job: WatchedJob, policy: Policy, now_s: float) -> list[Action]:
+    is_due = {
+        Step.RECORD: job.record_due_s is not None and job.record_due_s <= now_s,
+        Step.UPDATE_CARD: _card_is_due(job, policy, now_s),
+    }
+    return [step for step, due in is_due.items() if due]
 
 
 def _card_is_due(job: WatchedJob, policy: Policy, now_s: float) -> bool:
@@ -132,7 +141,8 @@ def _with_final_messages(job: WatchedJob, policy: Policy, now_s: float) -> Watch
     messages = tuple(each for each in messages if _is_wanted(each.tone, policy.end_messages))
     job = without_waiting_alerts(job)
     outbox = (*job.outbox, *(OutboxEntry(message) for message in messages))
-    return replace(job, concluded_s=now_s, outbox=outbox, restart_due_s=_restart_due_s(job))
+    due_s = _restart_due_s(job)
+    return replace(job, concluded_s=now_s, outbox=outbox, restart_due_s=due_s, record_due_s=now_s)
 
 
 def _restart_due_s(job: WatchedJob) -> float | None:
@@ -154,8 +164,7 @@ def wake_s(job: WatchedJob, policy: Policy, last_queue_s: float, now_s: float) -
     retries = [entry.next_try_s for entry in _next_per_channel(job)]
     if (card_s := card_due_s(job, policy)) is not None:
         retries.append(card_s)
-    if job.restart_due_s is not None:
-        retries.append(job.restart_due_s)
+    retries += [due_s for due_s in (job.restart_due_s, job.record_due_s) if due_s is not None]
     if job.closed and job.outage_s is None:
         return min(retries, default=last_queue_s)
     queries = [inquiry.next_query_s for _, inquiry in job.open_inquiries()]

@@ -83,6 +83,7 @@ class MonitorDeps:
     update_card: Callable[[WatchedJob], JobCard]
     decide_restart: Callable[[WatchedJob], Decision]  # and save it in the job's lineage
     restart: Callable[[WatchedJob], WatchedJob]  # submits the next attempt; returns the job after that
+    record: Callable[[WatchedJob], float | None]  # in the history; returns when to try again
     log: Callable[[str], None]
     # adds a message about what only the look after the end of an attempt has found
     with_late_warning: Callable[[WatchedJob], WatchedJob] = lambda job: job
@@ -104,9 +105,8 @@ class JobMonitor:
         self._deps = deps
         self._policy = deps.policy
         self._answer_pending = False
-        self._settled: tuple[WatchedJob, tuple[JobRow, ...]] | None = (
-            None  # applying the rows changes nothing
-        )
+        # applying these rows changes nothing
+        self._settled: tuple[WatchedJob, tuple[JobRow, ...]] | None = None
         self._is_remembered = True  # whether the queue lists the job, after its end
         self._started_s = deps.clock.now()
         self._agents_due_s = float("inf")
@@ -231,9 +231,7 @@ class JobMonitor:
         """Return when to look whether Slurm runs a failed job again; None: it cannot."""
         is_single = self._deps.group() is None  # a group is complete once its jobs have ended
         can_return = self._is_remembered and is_single and may_be_requeued(self.job, now_s)
-        if can_return:
-            return now_s + self._policy.pending_s
-        return None
+        return now_s + self._policy.pending_s if can_return else None
 
     def _look_for_requeue(self) -> None:
         now_s = self._deps.clock.now()
@@ -295,12 +293,14 @@ class JobMonitor:
                 self._diagnose(keys)
             case Deliver(message_id, channel):
                 self._deliver((message_id, channel))
-            case Step.NOTIFY_OUTAGE:
-                self._deps.outages.notify_outage(self.job, self._save)
-            case Step.NOTIFY_RECOVERED:
-                self._deps.outages.notify_recovered(self.job, self._save)
+            case Step.NOTIFY_OUTAGE | Step.NOTIFY_RECOVERED:
+                outages = self._deps.outages
+                is_over = action is Step.NOTIFY_RECOVERED
+                (outages.notify_recovered if is_over else outages.notify_outage)(self.job, self._save)
             case Step.DECIDE_RESTART | Step.RESTART:
                 self._restart(is_decided=action is Step.RESTART)
+            case Step.RECORD:
+                self._save(replace(self.job, record_due_s=self._deps.record(self.job)))
             case Step.UPDATE_CARD:
                 self._update_card()
             case Step.FINISH:

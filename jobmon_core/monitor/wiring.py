@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     Save = Callable[[WatchedJob], None]
 
 _CARD_TIMEOUT_S, _CARD_RETRY_S = 20.0, 60.0
+_RECORD_TIMEOUT_S, _RECORD_RETRY_S = 60.0, 300.0
 
 
 class MonitorFactory:
@@ -104,6 +105,7 @@ class MonitorFactory:
             update_card=partial(self._update_card, log),
             decide_restart=partial(self._decide_restart, log),
             restart=partial(self._restart, log),
+            record=partial(self._record, log, accounting),
             with_late_warning=self._with_late_warning,
             is_restart_off=self._is_restart_off,
             with_proof=partial(with_proof, self._helper, ctx.clock),
@@ -280,6 +282,19 @@ class MonitorFactory:
         from jobmon_core.monitor.restarts import restart
 
         return restart(self._ctx, log, job)
+
+    def _record(self, log: Log, accounting: SharedAccounting, job: WatchedJob) -> float | None:
+        def write() -> bool:
+            from jobmon_core.monitor.history import write_records  # only in a child
+
+            return write_records(self._ctx, job, accounting)
+
+        try:
+            self._helper.run(bool, write, _RECORD_TIMEOUT_S)
+        except HelperFailed as error:
+            log(f"the run could not be added to the history: {error.reason}")
+            return self._ctx.clock.now() + _RECORD_RETRY_S
+        return None
 
     def _with_late_warning(self, job: WatchedJob) -> WatchedJob:
         if job.attempt is None:  # most jobs have no lineage

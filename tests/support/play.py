@@ -181,4 +181,7 @@ class Play:
             }
             self.job = replace(self.job, tasks={**self.job.tasks, **tasks})
             return self._decide()
+        if Step.RECORD in self.actions:
+            self.job = replace(self.job, record_due_s=None)
+            return self._decide()
         return self

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.analysis.job_logs import log_files, logs_of_run, modified_s, with_script_logs
 from jobmon_core.app.jobs.overview import is_waiting, worst_task
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.job.tracking.model import Task, includes
-from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
+from jobmon_core.domain.job.tracking.model import Task
+from jobmon_core.domain.slurm.job_ids import IndexSet, includes, ref_of
 from jobmon_core.observe.logs.follow import LogFollower
 from jobmon_core.observe.logs.read import TAIL_BYTES, read_tail
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jobmon_core.domain.backends import uses_slurm
-from jobmon_core.domain.job.tracking.model import AccountingStatus, EndInquiry, Task, WatchedJob, includes
+from jobmon_core.domain.job.tracking.model import AccountingStatus, EndInquiry, Task, WatchedJob
 from jobmon_core.domain.job.tracking.policy import Policy
-from jobmon_core.domain.slurm.job_ids import IndexSet, compact
+from jobmon_core.domain.slurm.job_ids import IndexSet, compact, includes
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths, templates_from_record
 from jobmon_core.domain.slurm.rows import AccountingAnswer, Disabled, JobRow, Unreachable
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from jobmon_core.domain.job.tracking.model import EndInquiry, StateChange, Task, WatchedJob, includes
+from jobmon_core.domain.job.tracking.model import EndInquiry, StateChange, Task, WatchedJob
 from jobmon_core.domain.job.tracking.policy import Policy
-from jobmon_core.domain.slurm.job_ids import IndexSet, compact
+from jobmon_core.domain.slurm.job_ids import IndexSet, compact, includes
 from jobmon_core.domain.slurm.rows import JobRow
 
 _HISTORY_LIMIT = 200  # state changes kept per task, so that a job requeued for weeks does not grow forever

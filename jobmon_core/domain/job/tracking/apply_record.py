@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jobmon_core.domain.job.tracking.apply_queue import first_submission, latest
-from jobmon_core.domain.job.tracking.model import EndInquiry, Task, WatchedJob, includes
+from jobmon_core.domain.job.tracking.model import EndInquiry, Task, WatchedJob
+from jobmon_core.domain.slurm.job_ids import includes
 from jobmon_core.domain.slurm.rows import JobRow, NotListed, RecordAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 

@@ -254,6 +254,7 @@ class WatchedJob:
     card: JobCard = JobCard()
     decision: Decision | None = None  # whether another attempt follows; None without restarts, or not yet
     restart_due_s: float | None = None  # when the next step towards that attempt is due; None: there is none
+    record_due_s: float | None = None  # when to add its runs to the history; None: not yet, or done
 
     @property
     def own_settings(self) -> JobSettings:
@@ -328,14 +329,15 @@ class WatchedJob:
     @property
     def finished(self) -> bool:
         """Whether its monitor may leave it: it is concluded with nothing left to do, or not watched."""
+        if self.unwatched_s is not None or not self.closed:
+            return self.closed
         is_sending = self.card.is_open or any(entry.is_open for entry in self.outbox)
-        if self.unwatched_s is not None:
-            return True
-        return self.closed and self.outage_s is None and not is_sending and not self.is_restarting
+        due = (self.outage_s, self.restart_due_s, self.record_due_s)
+        return not is_sending and all(each is None for each in due)
 
     @property
     def is_restarting(self) -> bool:
-        """Whether the next attempt of its lineage is due, and not submitted yet."""
+        """Whether the next attempt of its lineage is due."""
         return self.restart_due_s is not None and self.unwatched_s is None
 
     @property
@@ -381,10 +383,8 @@ class WatchedJob:
 
     def update_inquiries(self, update: Callable[[Task, EndInquiry], EndInquiry]) -> WatchedJob:
         """Return the job with ``update`` applied to every open inquiry."""
-        updated = {
-            task.key: replace(task, inquiry=update(task, inquiry)) for task, inquiry in self.open_inquiries()
-        }
-        return replace(self, tasks={**self.tasks, **updated})
+        new = {task.key: replace(task, inquiry=update(task, each)) for task, each in self.open_inquiries()}
+        return replace(self, tasks={**self.tasks, **new})
 
 
 FROM_WORST = (Outcome.FAILURE, Outcome.UNKNOWN, Outcome.CANCELLED, Outcome.SUCCESS)
@@ -393,8 +393,3 @@ FROM_WORST = (Outcome.FAILURE, Outcome.UNKNOWN, Outcome.CANCELLED, Outcome.SUCCE
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
     """Return the outcome that decides for the whole job; `Outcome.UNKNOWN` if there are none."""
     return min(outcomes, key=FROM_WORST.index, default=Outcome.UNKNOWN)
-
-
-def includes(indices: IndexSet | None, key: str) -> bool:
-    """Whether ``key`` names an array task with one of these indices."""
-    return indices is not None and key.isdigit() and int(key) in indices

@@ -41,6 +41,7 @@ def reopened(job: WatchedJob) -> WatchedJob:
         unwatched_s=None,
         decision=None,
         restart_due_s=None,
+        record_due_s=None,
         stale_since_s=None,
         stale_why="",
         card=replace(job.card, closed=False, problem=""),
