@@ -28,6 +28,7 @@ DOCS = SHARE.parent / "docs" / "commands.md"
 _PAGES = {  # what tells more about a command
     "check": "checks.md#will-it-work",
     "watch": "backends.md",
+    "history": "history.md",
     "run": "backends.md#on-this-machine",
     "chain": "groups.md#one-after-the-other",
     "mark": "groups.md#messages-and-markers-of-scripts",

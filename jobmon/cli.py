@@ -38,6 +38,7 @@ GROUPS = {
         "diagnose": "say what is wrong with a job: pending, running or ended",
         "diff": "name what changed since a job last worked",
         "report": "show the whole run of a job on one page, also as HTML",
+        "history": "show ended runs, what they took, and why they failed",
         "efficiency": "show what ended jobs used of what they requested",
         "checkpoints": "list the checkpoints of a job or folder, and which to resume from",
         "restarts": "list the jobs that are restarted, or the attempts of one",

@@ -1,0 +1,142 @@
+"""``jobmon history``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import (
+    JOB_HELP,
+    add_json,
+    natural,
+    open_context,
+    period_s,
+    print_json,
+    print_lines,
+    table_console,
+)
+from jobmon.errors import UsageError
+from jobmon.views.history import (
+    among_json,
+    among_lines,
+    csv_text,
+    history_json,
+    history_lines,
+    run_json,
+    total_json,
+    totals_json,
+    totals_lines,
+)
+from jobmon_core.app.history.look import past_runs, past_totals, run_among
+from jobmon_core.domain.job.history.totals import BY, SORTS, Wanted
+
+if TYPE_CHECKING:
+    import argparse
+
+    from jobmon_core.context import Context
+
+DESCRIPTION = """\
+Show ended runs: what they took, how they ended and why. Each watched job adds a line when it has ended, which
+stays when the job is forgotten. With JOB, the latest run of it beside earlier runs of the same name."""
+EPILOG = """\
+HOURS are those for which GPUs, else CPUs, were allocated. WAIT begins when the job could have started.
+PER UNIT is the median of the seconds per step, epoch or whatever the log counts.
+
+--json prints an object with runs, totals (a list with an object for each currency) and damaged_lines; with
+--by, a list of such totals, each with its label; with JOB, an object with run and earlier. Times are Unix
+seconds, sizes bytes, percentages 0 to 100; what is not known is null.
+
+  run     job_id, cluster, backend, name, run, group, user, partition,
+          lineage, attempt, state, outcome, doubtful, exit_code, signal,
+          cause, fingerprint, script, commit (of what ran), nodes, gpu, gpus,
+          cpus, submitted_at, eligible_at, started_at, ended_at, wait_s,
+          run_s, limit_s, cpu_s, memory_requested, memory_peak, gpu_percent,
+          gpu_busy_s (GPU-seconds below 10, 20 ... 100 % utilisation),
+          gpu_idle_s (below 5 %), gpu_hours, cpu_hours, done, total, unit,
+          results, seconds_per_unit, cost, currency, from_accounting
+  totals  label, runs, successes, failures, gpu_hours, cpu_hours,
+          lost_gpu_hours, lost_cpu_hours (of runs that did not succeed),
+          idle_gpu_hours, wait_s, run_s (means), last_s, cost, currency
+
+examples:
+  jobmon history
+  jobmon history --name 'train*' --since 30d --state failure
+  jobmon history --by month
+  jobmon history --by cause --since 90d --sort gpu-hours
+  jobmon history 8123
+  jobmon history --csv -n 0 > runs.csv"""
+_SHOWN = 20  # runs, unless -n says more
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("job", nargs="?", default="", metavar="JOB", help=JOB_HELP)
+    text = "only jobs or runs with this name, e.g. 'train*'"
+    parser.add_argument("--name", default="", metavar="GLOB", help=text)
+    parser.add_argument("--group", default="", metavar="GLOB", help="only runs of this group")
+    text = "only runs that ended since, e.g. 36h, 30d"
+    parser.add_argument("--since", type=period_s, metavar="TIME", help=text)
+    text = "only runs with this state or outcome: success, failure, cancelled, doubtful, TIMEOUT ..."
+    parser.add_argument("--state", default="", metavar="STATE", help=text)
+    parser.add_argument("--cause", default="", metavar="GLOB", help="only runs with this cause, e.g. 'cuda*'")
+    parser.add_argument("--node", default="", metavar="GLOB", help="only runs on this node")
+    parser.add_argument("--by", choices=BY, help="totals by this instead of single runs")
+    text = "the highest first (default: ended)"
+    parser.add_argument("--sort", choices=tuple(SORTS), default="ended", help=text)
+    text = f"at most N runs; 0: all (default: {_SHOWN})"
+    parser.add_argument("-n", "--lines", type=natural, default=_SHOWN, metavar="N", help=text)
+    add_json(parser)
+    parser.add_argument("--csv", action="store_true", help="print CSV with the keys of the JSON as header")
+
+
+def run(options: argparse.Namespace) -> int:
+    ctx = open_context()
+    if options.json and options.csv:
+        raise UsageError("--json and --csv exclude each other")
+    if options.job:
+        _print_run(ctx, options)
+    elif options.by:
+        _print_totals(ctx, options)
+    else:
+        _print_runs(ctx, options)
+    return 0
+
+
+def _print_run(ctx: Context, options: argparse.Namespace) -> None:
+    found = run_among(ctx, options.job)
+    if options.json:
+        print_json(among_json(found))
+    elif options.csv:
+        print(csv_text([run_json(each) for each in (found.run, *found.alike)]), end="")
+    else:
+        print_lines(among_lines(found, ctx.clock.now(), table_console()))
+
+
+def _print_totals(ctx: Context, options: argparse.Namespace) -> None:
+    rows = past_totals(ctx, _wanted(ctx, options), options.by, options.sort)
+    if options.json:
+        print_json(totals_json(rows))
+    elif options.csv:
+        print(csv_text([total_json(row) for row in rows]), end="")
+    else:
+        print_lines(totals_lines(rows, options.by, table_console()))
+
+
+def _print_runs(ctx: Context, options: argparse.Namespace) -> None:
+    past = past_runs(ctx, _wanted(ctx, options), options.sort, options.lines or -1)
+    if options.json:
+        print_json(history_json(past))
+    elif options.csv:
+        print(csv_text([run_json(run) for run in past.runs]), end="")
+    else:
+        print_lines(history_lines(past, ctx.clock.now(), table_console()))
+
+
+def _wanted(ctx: Context, options: argparse.Namespace) -> Wanted:
+    since_s = None if options.since is None else ctx.clock.now() - options.since
+    return Wanted(
+        since_s=since_s,
+        name=options.name,
+        group=options.group,
+        state=options.state,
+        cause=options.cause,
+        node=options.node,
+    )

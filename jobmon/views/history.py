@@ -1,0 +1,250 @@
+"""Ended runs: as a table, in totals, one among those like it; and the same for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from jobmon.views.console import Style
+from jobmon.views.model import clock
+from jobmon.views.record import fields, known_fields
+from jobmon.views.table import Cell, table_lines
+from jobmon_core.domain.humanize import count, duration, number, size
+from jobmon_core.domain.slurm.states import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from jobmon.views.console import Console
+    from jobmon_core.app.history.look import Among, Past
+    from jobmon_core.domain.job.history.record import HistoryRecord
+    from jobmon_core.domain.job.history.totals import Totals
+
+_HEADERS = ("JOB", "NAME", "STATE", "ENDED", "WAIT", "TIME", "HOURS", "PER UNIT", "CAUSE")
+_STEPS = ((1, 10), (8, 10), (7, 6), (2, 6), (1, 4), (8, 5), (0, 6))
+_STYLES = {Outcome.SUCCESS: Style.GOOD, Outcome.CANCELLED: Style.DIM, Outcome.FAILURE: Style.BAD}
+_NONE = "the history has no such run; a watched job adds one when it has ended"
+_UNKNOWN = "-"
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins a formula
+
+
+def history_lines(past: Past, now_s: float, console: Console) -> Iterator[str]:
+    """Yield a table of runs, and what all of them took."""
+    if not past.runs:
+        yield from console.prose(_NONE, hanging="  ")
+        return
+    yield from table_lines(_HEADERS, [_row(run, now_s) for run in past.runs], console, _STEPS)
+    shown = len(past.runs)
+    for total in past.totals:
+        rest = f", the last {shown} shown (-n 0 for all)" if shown < total.runs else ""
+        yield from console.prose(f"{_total_text(total)}{rest}", hanging="  ")
+    yield from _damage(past.damaged, console)
+
+
+def _damage(damaged: int, console: Console) -> Iterator[str]:
+    if damaged:
+        text = f"{count(damaged, 'line')} of the history cannot be read: written by something else, or torn"
+        yield console.styled(text, Style.DIM)
+
+
+def _row(run: HistoryRecord, now_s: float) -> tuple[Cell, ...]:
+    return (
+        Cell(ref_text(run)),
+        Cell(run.run or run.name),
+        Cell(state_text(run), _style(run)),
+        Cell(clock(run.ended_s, now_s) if run.ended_s else _UNKNOWN),
+        Cell(_duration(run.wait_s)),
+        Cell(_duration(run.run_s if run.started_s else None)),
+        Cell(_hours_text(run)),
+        Cell(_pace_text(run)),
+        Cell(run.cause or _UNKNOWN),
+    )
+
+
+def ref_text(run: HistoryRecord) -> str:
+    """Return the id of a run as other commands take it."""
+    joint = "" if not run.task or run.task.startswith("+") else "_"
+    return f"{run.job_id}{joint}{run.task}"
+
+
+def state_text(run: HistoryRecord) -> str:
+    """Return how a run ended."""
+    return f"{run.state} (doubtful)" if run.doubtful else run.state
+
+
+def _style(run: HistoryRecord) -> Style:
+    return Style.BAD if run.doubtful else _STYLES.get(Outcome(run.outcome or "unknown"), Style.BAD)
+
+
+def _duration(seconds: float | None) -> str:
+    return _UNKNOWN if seconds is None else duration(seconds)
+
+
+def _hours_text(run: HistoryRecord) -> str:
+    if not run.started_s:
+        return _UNKNOWN
+    return f"{_hours(run.gpu_hours)} GPU" if run.gpus else f"{_hours(run.cpu_hours)} CPU"
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:,.1f}" if hours >= 0.1 or not hours else f"{hours:.1g}"  # noqa: PLR2004 - else it would read 0.0
+
+
+def _pace_text(run: HistoryRecord) -> str:
+    if run.step_s is None:
+        return _UNKNOWN
+    return f"{number(run.step_s)} s/{run.unit}" if run.step_s >= 0.01 else f"{number(1 / run.step_s)}/s"  # noqa: PLR2004 - as above
+
+
+def _total_text(total: Totals) -> str:
+    parts = [f"{total.successes:,} succeeded, {total.failures:,} failed"]
+    if total.gpu_hours:
+        lost = f"{_hours(total.lost_gpu_hours)} in runs without success"
+        parts.append(f"{_hours(total.gpu_hours)} GPU hours ({lost})")
+    parts.append(f"{_hours(total.cpu_hours)} CPU hours")
+    if total.cost is not None:
+        parts.append(_money(total.cost, total.currency))
+    return f"{count(total.runs, 'run')}: {', '.join(parts)}"
+
+
+def _money(cost: float | None, currency: str) -> str:
+    return _UNKNOWN if cost is None else f"{cost:,.2f} {currency}".rstrip()
+
+
+def totals_lines(rows: Sequence[Totals], by: str, console: Console) -> Iterator[str]:
+    """Yield a table of what runs took."""
+    if not rows:
+        yield from console.prose(_NONE, hanging="  ")
+        return
+    has_gpus, has_cost = any(row.gpu_hours for row in rows), any(row.cost is not None for row in rows)
+    columns: list[tuple[str, Callable[[Totals], str]]] = [
+        (by.upper(), lambda row: row.label or _UNKNOWN),
+        ("RUNS", lambda row: f"{row.runs:,}"),
+        ("FAILED", lambda row: f"{row.failures:,}"),
+    ]
+    if has_gpus:
+        columns += [
+            ("GPU HOURS", lambda row: _hours(row.gpu_hours)),
+            ("LOST", lambda row: _hours(row.lost_gpu_hours)),
+            ("IDLE", lambda row: _hours(row.idle_gpu_hours)),
+        ]
+    columns += [
+        ("CPU HOURS", lambda row: _hours(row.cpu_hours)),
+        ("WAIT", lambda row: _duration(row.wait_s)),
+        ("TIME", lambda row: _duration(row.run_s)),
+    ]
+    if has_cost:
+        columns.append(("COST", lambda row: _money(row.cost, row.currency)))
+    cells = [[text(row) for _, text in columns] for row in rows]
+    yield from table_lines([name for name, _ in columns], cells, console, [(0, 10)])
+    notes = ["LOST: of runs that did not succeed", "IDLE: as agents measured it"] if has_gpus else []
+    for line in console.prose("; ".join([*notes, "WAIT and TIME are means"])):
+        yield console.styled(line, Style.DIM)
+
+
+def among_lines(found: Among, now_s: float, console: Console) -> Iterator[str]:
+    """Yield one run, the figures of those like it, and these runs."""
+    run, alike = found.run, found.alike
+    yield console.styled(f"{ref_text(run)} {run.run or run.name}: {state_text(run)}", Style.BOLD)
+    rows = [
+        row
+        for name, figure, text in _FIGURES
+        if (row := _compared(name, figure(run), [figure(each) for each in alike], text))
+    ]
+    headers = ("", "THIS RUN", "EARLIER", "LOWEST", "HIGHEST")
+    yield from table_lines(headers, rows, console, [(0, 10)])
+    if not alike:
+        yield from console.prose("The history has no earlier run of this name.")
+        return
+    yield f"EARLIER: the median of {count(len(alike), 'earlier run')} of this name:"
+    yield from table_lines(_HEADERS, [_row(each, now_s) for each in alike], console, _STEPS)
+
+
+def _compared(
+    name: str, value: float | None, others: Iterable[float | None], text: Callable[[float], str]
+) -> list[str] | None:
+    known = [each for each in others if each is not None]
+    if value is None and not known:
+        return None
+    this = _UNKNOWN if value is None else text(value)
+    earlier = [text(median(known)), text(min(known)), text(max(known))] if known else [_UNKNOWN] * 3
+    return [name, this, *earlier]
+
+
+_FIGURES: tuple[tuple[str, Callable[[HistoryRecord], float | None], Callable[[float], str]], ...] = (
+    ("wait", lambda run: run.wait_s, duration),
+    ("time", lambda run: run.run_s if run.started_s else None, duration),
+    ("seconds per unit", lambda run: run.step_s, number),
+    ("peak memory", lambda run: run.memory_peak, size),
+    ("GPU busy", lambda run: run.gpu_percent, lambda percent: f"{percent:.0f}%"),
+    ("GPU hours", lambda run: run.gpu_hours or None, _hours),
+    ("CPU hours", lambda run: run.cpu_hours or None, _hours),
+    ("cost", lambda run: run.cost, number),
+)
+
+
+def history_json(past: Past) -> dict[str, Any]:
+    """Return the documented object of ``jobmon history --json``."""
+    return {
+        "runs": [run_json(run) for run in past.runs],
+        "totals": [total_json(total) for total in past.totals],
+        "damaged_lines": past.damaged,
+    }
+
+
+def totals_json(rows: Sequence[Totals]) -> list[dict[str, Any]]:
+    """Return the documented list of ``jobmon history --by ... --json``."""
+    return [total_json(row) for row in rows]
+
+
+def total_json(total: Totals) -> dict[str, Any]:
+    """Return what some runs took."""
+    return {**total._asdict(), "currency": total.currency or None}
+
+
+def among_json(found: Among) -> dict[str, Any]:
+    """Return the documented object of ``jobmon history JOB --json``."""
+    return {"run": run_json(found.run), "earlier": [run_json(each) for each in found.alike]}
+
+
+def run_json(run: HistoryRecord) -> dict[str, Any]:
+    """Return a run; what is not known is null."""
+    return {
+        "job_id": ref_text(run),
+        **known_fields(run, "cluster", "backend", "name", "run", "group", "user", "partition", "lineage"),
+        **fields(run, "attempt"),
+        **known_fields(run, "state", "outcome"),
+        **fields(run, "doubtful", "exit_code", "signal"),
+        **known_fields(run, "cause", "fingerprint", "script", "commit", "nodes", "gpu"),
+        **fields(run, "gpus", "cpus", submitted_at="submit_s", eligible_at="eligible_s"),
+        **fields(run, "wait_s", "run_s", "limit_s", "cpu_s", started_at="started_s", ended_at="ended_s"),
+        **fields(run, "memory_requested", "memory_peak", "gpu_percent", "gpu_busy_s", "gpu_idle_s"),
+        **fields(run, "gpu_hours", "cpu_hours", "done", "total"),
+        **known_fields(run, "unit"),
+        **fields(run, "results", "cost", seconds_per_unit="step_s"),
+        **known_fields(run, "currency"),
+        "from_accounting": not run.state_id,
+    }
+
+
+def csv_text(rows: Sequence[dict[str, Any]]) -> str:
+    """Return rows as CSV with a header; a ``'`` precedes what a spreadsheet would take for a formula."""
+    if not rows:
+        return ""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(rows[0])
+    writer.writerows([_csv_cell(value) for value in row.values()] for row in rows)
+    return text.getvalue()
+
+
+def _csv_cell(value: object) -> object:
+    if isinstance(value, dict):
+        value = " ".join(f"{name}={each:g}" for name, each in value.items())
+    elif isinstance(value, list):
+        value = " ".join(map(str, value))
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return value

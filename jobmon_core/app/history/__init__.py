@@ -1,0 +1,1 @@
+"""What the ended runs of a user show together."""

@@ -1,0 +1,90 @@
+"""Look at ended runs: one by one, in totals, or one among those like it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.app.jobs.find import find_job
+from jobmon_core.domain.errors import UnknownJob
+from jobmon_core.domain.job.history.totals import SORTS, TIMES, Totals, Wanted
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.store.history.index import open_history
+
+if TYPE_CHECKING:
+    from jobmon_core.context import Context
+    from jobmon_core.domain.job.history.record import HistoryRecord
+    from jobmon_core.store.history.index import History
+
+MAX_ALIKE = 10  # earlier runs that one is compared with
+
+
+class Past(NamedTuple):
+    """Runs, the last ended first, and what all that were wanted took."""
+
+    runs: list[HistoryRecord]
+    totals: list[Totals]  # by currency
+    damaged: int  # lines that cannot be read
+
+
+class Among(NamedTuple):
+    """A run, and earlier runs like it, the last ended first."""
+
+    run: HistoryRecord
+    alike: list[HistoryRecord]
+
+
+def past_runs(ctx: Context, wanted: Wanted, sort: str, limit: int) -> Past:
+    """Return the wanted runs, at most ``limit`` unless negative, the highest by one of `SORTS` first.
+
+    Raises:
+        StorageFailed: the history cannot be read.
+    """
+    with open_history(ctx.home.history) as history:
+        return Past(history.records(wanted, limit, SORTS[sort]), history.totals(wanted), history.damaged)
+
+
+def past_totals(ctx: Context, wanted: Wanted, by: str, sort: str) -> list[Totals]:
+    """Return what the wanted runs took by one of `BY`: times in their order, else the highest first.
+
+    Raises:
+        StorageFailed: the history cannot be read.
+    """
+    with open_history(ctx.home.history) as history:
+        rows = history.totals(wanted, by)
+    if by in TIMES:
+        return sorted(rows, key=lambda row: row.label)
+    return sorted(rows, key=lambda row: row.sort_key(sort), reverse=True)
+
+
+def run_among(ctx: Context, argument: str) -> Among:
+    """Return the latest run of a job, and the earlier runs of its name.
+
+    Raises:
+        UnknownJob: the history has no such run.
+        StorageFailed: the history cannot be read.
+    """
+    with open_history(ctx.home.history) as history:
+        run = _run(ctx, history, argument)
+        name = _literal(run.run or run.name)
+        alike = history.records(Wanted(until_s=run.ended_s, name=name), MAX_ALIKE)
+        return Among(run, [each for each in alike if each.key != run.key])
+
+
+def _literal(name: str) -> str:
+    """Return a GLOB for exactly this name."""
+    return "".join(f"[{character}]" if character in "*?[" else character for character in name)
+
+
+def _run(ctx: Context, history: History, argument: str) -> HistoryRecord:
+    try:
+        ref = JobRef.parse(argument)
+    except ValueError:
+        found = history.records(Wanted(name=argument), 1)
+        if not found:
+            _, ref = find_job(ctx, argument)
+            found = history.of_job(ref.job_id, ref.key)
+    else:
+        found = history.of_job(ref.job_id, ref.key)
+    if not found:
+        raise UnknownJob(f"the history has no run of {argument}: a watched job adds one when it has ended")
+    return found[0]

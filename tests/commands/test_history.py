@@ -1,0 +1,94 @@
+"""`jobmon history` at a shell."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from jobmon_core.domain.job.history.record import HistoryRecord
+from jobmon_core.store.history.lines import append
+from tests.support.shell import Shell
+
+T0 = 1_795_900_000
+RUN = HistoryRecord(
+    12,
+    T0,
+    1.0,
+    state_id="t-12",
+    name="train",
+    outcome="failure",
+    state="FAILED",
+    cause="cuda_oom",
+    started_s=T0 + 60,
+    ended_s=T0 + 3660,
+    run_s=3600.0,
+    gpus=2,
+    cpus=8,
+    step_s=0.5,
+    unit="step",
+    results={"loss": 0.25},
+)
+
+
+@pytest.fixture
+def past(shell: Shell) -> Shell:
+    """A shell of a user with three runs, of which one has a hostile name."""
+    earlier = RUN._replace(
+        job_id=11, outcome="success", state="COMPLETED", cause="", ended_s=T0 + 100, step_s=0.25
+    )
+    hostile = RUN._replace(job_id=13, name='=HYPERLINK("x")\x1b[31m', ended_s=T0 + 50, run="", task="3")
+    append(shell.home / "state" / "history", [RUN, earlier, hostile], "a", float(T0))
+    return shell
+
+
+def test_runs_are_listed_with_what_they_took_together(past: Shell) -> None:
+    lines = past.jobmon("history").stdout.splitlines()
+    assert lines[0].split()[:4] == ["JOB", "NAME", "STATE", "ENDED"]
+    assert [line.split()[0] for line in lines[1:4]] == ["12", "11", "13_3"]
+    assert (
+        lines[1].split()[-6:] == ["2.0", "GPU", "0.5", "s/step", "cuda_oom"][-6:] or "0.5 s/step" in lines[1]
+    )
+    assert lines[4] == (
+        "3 runs: 1 succeeded, 2 failed, 6.0 GPU hours (4.0 in runs without success), 24.0 CPU hours"
+    )
+    assert "\x1b" not in "".join(lines)
+
+
+def test_one_run_is_shown_beside_earlier_ones_of_its_name(past: Shell) -> None:
+    text = past.jobmon("history", "12").stdout
+    assert "12 train: FAILED" in text
+    (pace,) = (line.split() for line in text.splitlines() if line.startswith("seconds per unit"))
+    assert pace == ["seconds", "per", "unit", "0.5", "0.25", "0.25", "0.25"]
+    found = json.loads(past.jobmon("history", "12", "--json").stdout)
+    assert [each["job_id"] for each in found["earlier"]] == ["11"]
+    assert found["run"]["results"] == {"loss": 0.25}
+
+
+def test_csv_holds_no_formula_and_the_keys_of_the_json(past: Shell) -> None:
+    rows = [*csv.DictReader(io.StringIO(past.jobmon("history", "--csv").stdout))]
+    found = json.loads(past.jobmon("history", "--json").stdout)
+    assert rows[0].keys() == found["runs"][0].keys()
+    assert rows[2]["name"].startswith("'=")
+    assert rows[0]["results"] == "loss=0.25"
+
+
+def test_totals_are_those_of_the_wanted_runs(past: Shell) -> None:
+    wanted = ("--name", "train", "--state", "failure")
+    (total,) = json.loads(past.jobmon("history", "--by", "cause", *wanted, "--json").stdout)
+    assert (total["label"], total["runs"], total["gpu_hours"]) == ("cuda_oom", 1, 2.0)
+    assert "cuda_oom" in past.jobmon("history", "--by", "cause", "--sort", "gpu-hours").stdout
+
+
+def test_a_run_that_the_history_does_not_know_is_an_error(past: Shell) -> None:
+    done = past.jobmon("history", "99")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "the history has no run of 99" in done.stderr
+
+
+def test_an_empty_history_says_so(shell: Shell) -> None:
+    assert "the history has no such run" in shell.jobmon("history").stdout
+    found = json.loads(shell.jobmon("history", "--json").stdout)
+    assert found == {"runs": [], "totals": [], "damaged_lines": 0}

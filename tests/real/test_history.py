@@ -1,0 +1,67 @@
+"""The history of real jobs: what it counts is what accounting counts, and it outlives the job's state."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.user import User
+from tests.support.waiting import eventually
+
+_ONCE = '[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || { sleep 2; exit 77; }'  # which requeues the job
+_SHAPES = {
+    "done": (("sleep 1",), ()),
+    "failed": (("sleep 1; exit 3",), ("-n2",)),
+    "array": (("sleep 1",), ("-a", "1-2")),
+    "requeued": ((f"{_ONCE}; sleep 1",), ()),
+    "het": (("sleep 2",), ("-n1", ":", "-n2")),
+}
+
+
+def _runs(user: User, job_id: int) -> list[dict[str, Any]]:
+    found = json.loads(user.jobmon("history", "-n", "0", "--json").stdout)["runs"]
+    return [run for run in found if int(run["job_id"].split("_")[0].split("+")[0]) == job_id]
+
+
+@pytest.mark.parametrize("shape", _SHAPES)
+def test_cpu_hours_are_those_of_accounting_each_run_once(user: User, shape: str) -> None:
+    (body,), options = _SHAPES[shape]
+    job_id = user.submit(*options, user.script(body, name=f"{shape}.sh"))
+    user.told(job_id)
+    fields = "JobID,State,ElapsedRaw,AllocCPUS"
+
+    def counted() -> list[tuple[float, int]]:
+        lines = user.slurm("sacct", "-X", "-D", "-n", "-P", "-j", str(job_id), "-o", fields).splitlines()
+        rows = [line.split("|") for line in lines]
+        return sorted((float(row[2]), int(row[3])) for row in rows)
+
+    runs = _runs(user, job_id)
+    assert sorted((run["run_s"], run["cpus"]) for run in runs) == counted()
+    assert {run["name"] for run in runs} == {f"{shape}.sh"}
+    assert len({(run["job_id"], run["submitted_at"]) for run in runs}) == len(runs)
+
+
+def test_a_forgotten_job_stays_in_the_history_with_its_cause(user: User) -> None:
+    log = "import torch\\nModuleNotFoundError: No module named torch"
+    job_id = user.submit(user.script(f"printf '{log}\\n'; exit 1"))
+    user.told(job_id)
+    before = _runs(user, job_id)
+    assert before[0]["outcome"] == "failure"
+    assert user.jobmon("forget", str(job_id)).returncode == 0
+    assert str(job_id) not in user.jobmon("status", "--all").stdout
+    assert _runs(user, job_id) == before
+
+
+def test_a_run_that_cannot_be_added_does_not_delay_its_message_and_is_added_later(user: User) -> None:
+    blocked = user.home / "state" / "history"
+    user.home.joinpath("state").mkdir(exist_ok=True, mode=0o700)
+    blocked.write_text("in the way")
+    job_id = user.submit("--wrap", "exit 3")
+    eventually(lambda: any(entry.delivered_s for entry in user.job(job_id).outbox))
+    assert user.job(job_id).record_due_s is not None
+    blocked.unlink()
+    assert user.jobmon("recover").returncode == 0
+    eventually(lambda: user.job(job_id).record_due_s is None, 400)
+    assert len(_runs(user, job_id)) == 1
