@@ -181,7 +181,7 @@ class Section:
         return [section for item, section in sections if isinstance(item, dict)]
 
     def parsed(self, key: str, parse: Callable[[str], T], *, required: bool = False) -> T | None:
-        """Return what ``parse`` makes of a string; its ValueError is a fault, as the lack of a ``required`` one."""
+        """Return what ``parse`` makes of a string; its ValueError is a fault, or that it is ``required``."""
         text = self.text(key)
         if required and not text:
             self.fault(key, "missing")
