@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from jobmon.commands.common import Errors, add_jobs, open_context, result_text
+from jobmon.commands.common import Errors, Options, Parser, add_jobs, open_context, result_text
 from jobmon_core.app.messages.mute import acknowledge
 from jobmon_core.domain.humanize import count
-
-if TYPE_CHECKING:
-    import argparse
 
 DESCRIPTION = """\
 Acknowledge all that was reported about jobs so far: jobmon sends no more reminders of it. There are
@@ -20,11 +15,11 @@ examples:
   jobmon ack latest"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add_jobs(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     ctx, errors = open_context(), Errors()
     for argument in options.job:
         with errors.reported():

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from jobmon.commands.common import add_flags, add_job, open_context
+from jobmon.commands.common import Options, Parser, add_flags, add_job, open_context
 from jobmon.errors import say
 from jobmon.views.report.html import report_html
 from jobmon_core.app.records.archive import archive_job
 from jobmon_core.domain.humanize import count
-
-if TYPE_CHECKING:
-    import argparse
 
 DESCRIPTION = """\
 Put everything about a job into one folder, or into one file if DEST ends in .tar.gz or .tgz: its state, the
@@ -28,7 +24,7 @@ examples:
   jobmon archive --checkpoint 8123 /archive/job-8123"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add_flags(parser, checkpoint="also copy the checkpoint to resume from")
     add_job(parser)
     parser.add_argument(
@@ -36,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     archive = archive_job(
         open_context(), options.job, options.dest, report_html, with_checkpoint=options.checkpoint
     )

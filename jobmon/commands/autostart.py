@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import add_flags, is_confirmed, print_lines, stdout_console
+from jobmon.commands.common import Parser, add_flags, is_confirmed, print_lines, stdout_console
 from jobmon.errors import say
 from jobmon_core.domain.many.autostart.command import AutostartMethod, AutostartUnavailable
 
@@ -19,7 +19,7 @@ _NOT_CHANGED = 1  # exit code
 _BEST = "best"
 
 
-def add_install_arguments(parser: argparse.ArgumentParser) -> argparse._ActionsContainer:
+def add_install_arguments(parser: Parser) -> argparse._ActionsContainer:
     """Declare ``--install``, ``--uninstall`` and ``--yes``; return the group of the exclusive ones."""
     modes = parser.add_mutually_exclusive_group()
     modes.add_argument(

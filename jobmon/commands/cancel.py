@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from jobmon.commands.common import Errors, add_jobs, open_context, print_change
+from jobmon.commands.common import Errors, Options, Parser, add_jobs, open_context, print_change
 from jobmon_core.app.cancel import cancel
 from jobmon_core.app.jobs.find import find_ref
-
-if TYPE_CHECKING:
-    import argparse
-
 
 DESCRIPTION = """\
 Stop watching jobs. The jobs themselves keep running; `scancel` ends a job of Slurm, and Ctrl-C one of
@@ -18,11 +12,11 @@ Stop watching jobs. The jobs themselves keep running; `scancel` ends a job of Sl
 EPILOG = "examples:\n  jobmon cancel 8123\n  jobmon cancel latest"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add_jobs(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Stop watching each job, even after an error with another one; 1: a job needs no monitor any more."""
     ctx, errors = open_context(), Errors()
     for argument in options.job:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import shlex
 from functools import cache
-from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, open_context
+from jobmon.commands.common import Options, Parser, job_ref, open_context
 from jobmon.errors import UsageError, report, say
 from jobmon_core.app.chain import Chain, InvalidStage, read_stage
 from jobmon_core.context import backend_names
 from jobmon_core.domain.backends import is_local
 from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
 from jobmon_core.domain.humanize import count
-
-if TYPE_CHECKING:
-    import argparse
 
 DESCRIPTION = """\
 Submit several jobs at once, each of which starts when the one before it has succeeded, and watch all of
@@ -36,7 +32,7 @@ examples:
   jobmon chain --backend local prepare.sh train.sh"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--backend",
         choices=backend_names(),
@@ -54,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     if len(options.stage) == 1 and options.after is None:
         raise UsageError("a chain has two stages or more; `jobmon submit` submits one job")
     try:

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
+    Parser,
     add_flags,
     add_json,
     console_of,
@@ -67,7 +68,7 @@ _VALUED = ("--backend", "--wait")
 _WAIT_S = 120.0
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the options for the help, the completion and the manual; `_own_options` parses them."""
     parser.usage = "jobmon check [JOBMON-OPTIONS] [SBATCH-OPTIONS] FILE [ARGS]"
     add_flags(parser, all="also show what is in order, and what does not apply")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from jobmon.commands.common import (
+    Options,
+    Parser,
     add_flags,
     one_or_all,
     open_context,
@@ -15,9 +15,6 @@ from jobmon.commands.common import (
 from jobmon.commands.jobs_or_files import job_or_folder
 from jobmon.views.artifacts import checkpoint_lines, checkpoints_json
 from jobmon_core.app.artifacts.verify import checkpoints_in, checkpoints_of
-
-if TYPE_CHECKING:
-    import argparse
 
 DESCRIPTION = """\
 List the checkpoints of a job or in a folder, the newest first, and mark the newest complete one: a crash
@@ -41,12 +38,12 @@ examples:
   jobmon checkpoints latest --json | jq -r .newest_complete"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("what", metavar="JOB|DIR", help="a job, or the path of a folder")
     add_flags(parser, json="print JSON")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     ctx = open_context()
     target = job_or_folder(ctx, options.what)
     lists = [checkpoints_in(ctx, target)] if isinstance(target, str) else checkpoints_of(ctx, *target)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypeVarTuple
+from typing import TYPE_CHECKING, TextIO, TypeAlias, TypeVarTuple
 
 from jobmon.errors import UsageError, report, say
 from jobmon.views.console import Console
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from jobmon_core.app.recover import RecoveryResult
 
 
+Parser: TypeAlias = argparse.ArgumentParser
+Options: TypeAlias = argparse.Namespace
 # help for an argument that `jobmon_core.app.jobs.find` resolves
 JOB_HELP = "a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`"
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context
+from jobmon.commands.common import Options, Parser, open_context
 from jobmon_core.app.jobs.find import all_jobs
 from jobmon_core.app.where import completion_script
-
-if TYPE_CHECKING:
-    import argparse
 
 SHELLS = {"bash": "jobmon.bash", "zsh": "_jobmon", "fish": "jobmon.fish"}  # the script of each
 DESCRIPTION = """\
@@ -29,11 +25,11 @@ examples:
 _SIMPLE = re.compile(r"[\w.+@%-]+")  # a name that no shell splits or expands
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("shell", choices=(*SHELLS, "jobs"), help="bash, zsh, fish or jobs")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     if options.shell == "jobs":
         ctx = open_context()
         if (ctx.home.root / "state").is_dir():

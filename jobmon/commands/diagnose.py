@@ -7,7 +7,16 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from jobmon.api.records import explanation_of
-from jobmon.commands.common import Errors, add_flags, open_context, print_json, print_lines, stdout_console
+from jobmon.commands.common import (
+    Errors,
+    Options,
+    Parser,
+    add_flags,
+    open_context,
+    print_json,
+    print_lines,
+    stdout_console,
+)
 from jobmon.commands.jobs_or_files import named_jobs
 from jobmon.errors import UsageError, say
 from jobmon.views.diagnosis import report_json, report_lines
@@ -22,7 +31,6 @@ from jobmon_core.domain.errors import JobmonError, UnknownJob
 from jobmon_core.domain.job.tracking.user_override import UserOverride
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
     from jobmon_core.context import Context
@@ -53,7 +61,7 @@ examples:
   ssh n17 cat /tmp/train.log | jobmon diagnose -"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("what", nargs="+", metavar="JOB|FILE", help="jobs, or log files of one run")
     add_flags(
         parser,
@@ -64,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flags(parser, json="print one JSON object (see docs/json.md); a list for several jobs")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     try:
         override = UserOverride.parse(options.state, options.exit_code)
     except ValueError as error:
@@ -107,7 +115,7 @@ def _of_job(
 def _print(
     ctx: Context,
     found: Sequence[Report | PendingAnswer],
-    options: argparse.Namespace,
+    options: Options,
     *,
     as_list: bool = False,
 ) -> None:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from jobmon.commands.common import add_job, add_json, open_context, print_result
+from jobmon.commands.common import Options, Parser, add_job, add_json, open_context, print_result
 from jobmon.views.restarts import diff_json, diff_lines
 from jobmon_core.app.runs.diff import LAST_GOOD, diff_runs
-
-if TYPE_CHECKING:
-    import argparse
 
 DESCRIPTION = """\
 Name what changed since a job last worked: its script, arguments and options, the files that the script
@@ -45,7 +40,7 @@ examples:
   jobmon diff train last-good --json"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add_job(parser)
     parser.add_argument(
         "other",
@@ -57,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     found = diff_runs(open_context(), options.job, options.other)
     print_result(options, diff_json, diff_lines, found)
     return 0

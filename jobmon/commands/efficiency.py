@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from jobmon.commands.common import JOB_HELP, add_json, open_context, period_s, print_result
+from jobmon.commands.common import JOB_HELP, Options, Parser, add_json, open_context, period_s, print_result
 from jobmon.errors import say
 from jobmon.views.efficiency import efficiency_json, efficiency_lines
 from jobmon_core.app.jobs.efficiency import collect
 from jobmon_core.app.jobs.find import RECENT_S
-
-if TYPE_CHECKING:
-    import argparse
 
 DESCRIPTION = """\
 Show what ended jobs used of what they requested: time, CPUs, memory and GPUs, with totals, and what would
@@ -57,7 +52,7 @@ examples:
   jobmon efficiency --json | jq .totals.gpu_hours"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("job", nargs="*", metavar="JOB|GROUP", help=f"{JOB_HELP}, or a group")
     parser.add_argument(
         "--since",
@@ -68,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     ctx = open_context()
     period_s, since_s = options.since, 0.0
     if period_s is None and not options.job:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, Errors, add_flags, is_confirmed, open_context, period_s
+from jobmon.commands.common import (
+    JOB_HELP,
+    Errors,
+    Options,
+    Parser,
+    add_flags,
+    is_confirmed,
+    open_context,
+    period_s,
+)
 from jobmon.errors import UsageError, say
 from jobmon.views.model import stamp
 from jobmon_core.app.jobs.find import find_ref, last_change_s
@@ -15,8 +24,6 @@ from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
-    import argparse
-
     from jobmon_core.app.jobs.forget import Removal
     from jobmon_core.context import Context
 
@@ -43,7 +50,7 @@ _NAMES_SHOWN = 5
 _UNITS = (("week", 604_800), ("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("job", nargs="*", metavar="JOB", help=JOB_HELP)
     add_flags(
         parser,
@@ -60,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     if options.older_than is not None:
         if options.job or options.given_up or options.messages:
             raise UsageError("--older-than is about all jobs: name none, and use no --given-up or --messages")
@@ -81,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     return errors.exit_code
 
 
-def _forget_old(options: argparse.Namespace) -> int:
+def _forget_old(options: Options) -> int:
     """Remove the records and print each job; return 1 if the user declined."""
     ctx, removed = open_context(), 0
     asks = sys.stdin.isatty() and not (options.dry_run or options.yes)

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, add_flags, add_verb, natural, period_s, positive
+from jobmon.commands.common import JOB_HELP, Options, Parser, add_flags, add_verb, natural, period_s, positive
 from jobmon_core.domain.many.groups.model import DEFAULT_INTERVAL_S, MemberMessages
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ list: run, submitted, and for a submitted run the keys of `jobmon status --json`
 tasks) and problem (why its state file cannot be read; then the other keys are missing)."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     _add_editing(verbs)
     _add_looking(verbs)
@@ -65,16 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _verb(verbs, "forget", "remove a group; its jobs and its log remain", "forget")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     from jobmon.commands import group_verbs  # not for the help
 
-    verb: Callable[[argparse.Namespace], int] = getattr(group_verbs, options.verb)
+    verb: Callable[[Options], int] = getattr(group_verbs, options.verb)
     return verb(options)
 
 
-def _verb(
-    verbs: Verbs, name: str, summary: str, command: str, *, has_name: bool = True
-) -> argparse.ArgumentParser:
+def _verb(verbs: Verbs, name: str, summary: str, command: str, *, has_name: bool = True) -> Parser:
     """Add the parser of a verb; ``command`` is its function in `group_verbs`."""
     parser = add_verb(verbs, name, summary, verb=command)
     if has_name:
@@ -110,7 +108,7 @@ runs in the file. If the submission of a run was cut off, jobmon first looks for
     _add_settings(submitting)
 
 
-def _add_settings(parser: argparse.ArgumentParser) -> None:
+def _add_settings(parser: Parser) -> None:
     settings = parser.add_argument_group("options of the group", _SETTINGS)
     settings.add_argument(
         "--interval",
@@ -198,7 +196,7 @@ group. sbatch options after NAME are added and override the recorded ones."""
     _add_yes(again)
 
 
-def _add_yes(parser: argparse.ArgumentParser) -> None:
+def _add_yes(parser: Parser) -> None:
     add_flags(parser, yes="do not ask")
 
 

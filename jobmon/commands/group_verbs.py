@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.commands.common import (
     Errors,
+    Options,
     is_confirmed,
     open_context,
     print_json,
@@ -44,7 +45,6 @@ from jobmon_core.domain.visible_text import one_line
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from jobmon_core.app.groups.jobs import GroupRun
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
 
 
-def add(options: argparse.Namespace) -> int:
+def add(options: Options) -> int:
     """Add jobs, even after an error with another one; if one is not known by its name, add none."""
     ctx = open_context()
     names = dict.fromkeys((find_ref(ctx, each) for each in options.job), "")
@@ -73,7 +73,7 @@ def add(options: argparse.Namespace) -> int:
     return errors.exit_code
 
 
-def submit(options: argparse.Namespace) -> int:
+def submit(options: Options) -> int:
     """Submit the runs of a file, and add the jobs that it names by id."""
     ctx = open_context()
     to_submit, known = plan_file(ctx, options.name, options.file, options.backend, _settings(options))
@@ -107,7 +107,7 @@ def submit_all(submitter: SubmitRuns, runs: Sequence[Run], group: str) -> int:
     return int(left > 0)
 
 
-def forget(options: argparse.Namespace) -> int:
+def forget(options: Options) -> int:
     """Remove a group."""
     ctx = open_context()
     group = ctx.groups.load(options.name)
@@ -121,7 +121,7 @@ def forget(options: argparse.Namespace) -> int:
     return 0
 
 
-def _settings(options: argparse.Namespace) -> Callable[[GroupSettings], GroupSettings]:
+def _settings(options: Options) -> Callable[[GroupSettings], GroupSettings]:
     names = ("interval_s", "messages", "then", "stop_after", "hold_when_broken")
     given: dict[str, Any] = {name: getattr(options, name) for name in names}
     changes = {name: value for name, value in given.items() if value is not None}
@@ -161,7 +161,7 @@ _FOLLOW_INTERVAL_S = 1.0
 _ALL_LINES = 1_000_000
 
 
-def status(options: argparse.Namespace) -> int:
+def status(options: Options) -> int:
     ctx = open_context()
     group = ctx.groups.load(options.name)
     runs, now_s = runs_of(ctx, group), ctx.clock.now()
@@ -178,7 +178,7 @@ def status(options: argparse.Namespace) -> int:
     return 0
 
 
-def list_groups(options: argparse.Namespace) -> int:
+def list_groups(options: Options) -> int:
     """Print all groups; return 1 if the file of one cannot be read."""
     ctx, found, errors = open_context(), [], Errors()
     for name in ctx.groups.names():
@@ -192,14 +192,14 @@ def list_groups(options: argparse.Namespace) -> int:
     return errors.exit_code
 
 
-def wait(options: argparse.Namespace) -> int:
+def wait(options: Options) -> int:
     """Wait until all jobs of a group are over."""
     ctx = open_context()
     ctx.groups.load(options.name)  # raises UnknownGroup: `wait_for` would take the name of a job, too
     return wait_for(ctx, [options.name], options.at_most_s, as_json=options.json)
 
 
-def log(options: argparse.Namespace) -> int:
+def log(options: Options) -> int:
     """Print the log of a group; with ``--follow``, wait for one and go on until the group is over."""
     ctx = open_context()
     group = ctx.groups.load(options.name)
@@ -228,7 +228,7 @@ _WORDS = {Change.CANCEL: "cancelled", Change.HOLD: "held", Change.RELEASE: "rele
 _OWN = _YES, _RETRY = "--yes", "--retry-unclear"
 
 
-def resubmit_failed(options: argparse.Namespace) -> int:
+def resubmit_failed(options: Options) -> int:
     """Submit the failed runs again; return 1 if one cannot be submitted, or the user declined."""
     words = [word for word in options.sbatch_options if word not in _OWN]  # sbatch has no such options
     is_sure = options.yes or _YES in options.sbatch_options
@@ -274,7 +274,7 @@ def _planned(ctx: Context, failed: Sequence[GroupRun], words: Sequence[str]) -> 
     return runs, exit_code
 
 
-def change_runs(options: argparse.Namespace) -> int:
+def change_runs(options: Options) -> int:
     """Ask, and cancel the jobs that have not ended, or hold or release the pending ones.
 
     They are released whether held or not: the record of one that was held just now may not show it.

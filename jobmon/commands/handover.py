@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, jobmon_command, open_context
+from jobmon.commands.common import JOB_HELP, Options, Parser, jobmon_command, open_context
 from jobmon.errors import say
 from jobmon.views.handover.page import handover_page
 from jobmon_core.app.handover_facts import collect
@@ -16,8 +16,6 @@ from jobmon_core.app.jobs.report import write_report
 from jobmon_core.app.patrol.look import named_state_ids
 
 if TYPE_CHECKING:
-    import argparse
-
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
@@ -36,14 +34,14 @@ examples:
 _EXPORTED = ("SLURM_CONF",)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("job", nargs="*", metavar="JOB|GROUP", help=f"only about these: a group, {JOB_HELP}")
     parser.add_argument(
         "--output", "-o", default="", metavar="FILE", help="write the page into this file (default: stdout)"
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     ctx = open_context()
     found = collect(ctx, named_state_ids(ctx, options.job))
     page = handover_page(found, _setup(ctx))

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from jobmon.commands.common import JOB_HELP, add_json, open_context, print_result
+from jobmon.commands.common import JOB_HELP, Options, Parser, add_json, open_context, print_result
 from jobmon.errors import UsageError
 from jobmon.views.health import all_health_json, health_json, health_lines, table_of_health
 from jobmon_core.app.health.collect import collect_health, health_with_pods
 from jobmon_core.app.outcome import ANSWERS
-
-if TYPE_CHECKING:
-    import argparse
 
 DESCRIPTION = """\
 Say whether a job is healthy, in one look: its state, progress and throughput, GPUs that it holds but does not
@@ -62,7 +57,7 @@ examples:
 _UNHEALTHY, _NOT_KNOWN = 1, 3
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("job", nargs="*", metavar="JOB|GROUP", help=f"a group, {JOB_HELP}")
     parser.add_argument(
         "--pod",
@@ -84,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Print the report; return the exit code by the worst of the jobs."""
     if not (options.job or options.pod):
         raise UsageError("name a job, a group, or a --pod")

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
     JOB_HELP,
+    Options,
+    Parser,
     add_json,
     natural,
     open_context,
@@ -30,8 +32,6 @@ from jobmon_core.app.history.look import past_runs, past_totals, run_among
 from jobmon_core.domain.job.history.totals import BY, SORTS, Wanted
 
 if TYPE_CHECKING:
-    import argparse
-
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
@@ -67,7 +67,7 @@ examples:
 _SHOWN = 20  # runs, unless -n says more
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("job", nargs="?", default="", metavar="JOB", help=JOB_HELP)
     text = "only jobs or runs with this name, e.g. 'train*'"
     parser.add_argument("--name", default="", metavar="GLOB", help=text)
@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--csv", action="store_true", help="print CSV with the keys of the JSON as header")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     ctx = open_context()
     if options.json and options.csv:
         raise UsageError("--json and --csv exclude each other")
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _print_run(ctx: Context, options: argparse.Namespace) -> None:
+def _print_run(ctx: Context, options: Options) -> None:
     found = run_among(ctx, options.job)
     if options.json:
         print_json(among_json(found))
@@ -110,7 +110,7 @@ def _print_run(ctx: Context, options: argparse.Namespace) -> None:
         print_lines(among_lines(found, ctx.clock.now(), table_console()))
 
 
-def _print_totals(ctx: Context, options: argparse.Namespace) -> None:
+def _print_totals(ctx: Context, options: Options) -> None:
     rows = past_totals(ctx, _wanted(ctx, options), options.by, options.sort)
     if options.json:
         print_json(totals_json(rows))
@@ -120,7 +120,7 @@ def _print_totals(ctx: Context, options: argparse.Namespace) -> None:
         print_lines(totals_lines(rows, options.by, table_console()))
 
 
-def _print_runs(ctx: Context, options: argparse.Namespace) -> None:
+def _print_runs(ctx: Context, options: Options) -> None:
     past = past_runs(ctx, _wanted(ctx, options), options.sort, options.lines or -1)
     if options.json:
         print_json(history_json(past))
@@ -130,7 +130,7 @@ def _print_runs(ctx: Context, options: argparse.Namespace) -> None:
         print_lines(history_lines(past, ctx.clock.now(), table_console()))
 
 
-def _wanted(ctx: Context, options: argparse.Namespace) -> Wanted:
+def _wanted(ctx: Context, options: Options) -> Wanted:
     since_s = None if options.since is None else ctx.clock.now() - options.since
     return Wanted(
         since_s=since_s,

@@ -5,16 +5,13 @@ from __future__ import annotations
 import shutil
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
-from jobmon.commands.common import natural
+from jobmon.commands.common import Options, Parser, natural
 from jobmon.errors import interrupted, say
 from jobmon.views.console import Console
 from jobmon.views.discord_preview import discord_preview
 from jobmon_core.app.setup import open_inbox
-
-if TYPE_CHECKING:
-    import argparse
 
 _MAX_PORT = 65_535
 DESCRIPTION = """\
@@ -24,14 +21,14 @@ work only on this machine and only while this command runs."""
 EPILOG = "examples:\n  jobmon inbox\n  jobmon inbox --port 8080"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     port = partial(natural, most=_MAX_PORT)
     parser.add_argument(
         "--port", type=port, default=0, metavar="N", help="port to listen on (default: any free port)"
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     try:
         _print_messages(options.port)
     except KeyboardInterrupt:

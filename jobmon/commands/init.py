@@ -10,7 +10,15 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from jobmon.cli import main
-from jobmon.commands.common import add_flags, jobmon_command, open_context, print_lines, stdout_console
+from jobmon.commands.common import (
+    Options,
+    Parser,
+    add_flags,
+    jobmon_command,
+    open_context,
+    print_lines,
+    stdout_console,
+)
 from jobmon.errors import interrupted, say
 from jobmon.views.console import has_unicode
 from jobmon.views.text_width import fill
@@ -23,8 +31,6 @@ from jobmon_core.domain.humanize import count
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
-    import argparse
-
     from jobmon_core.context import Context
 
 _MAX_COLUMNS = 80
@@ -60,7 +66,7 @@ DESCRIPTION = f"{WHAT}\n{HOW_TO}\n{PRIVACY}\nOn a pipe, give both URLs, one per 
 EPILOG = "examples:\n  jobmon init\n  jobmon init < two-webhook-urls.txt\n  jobmon init --phone"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add_flags(
         parser,
         phone="instead, make a secret ntfy topic for a phone, show it as a QR code, and send examples to it",
@@ -68,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Return 1 if the pipe lacks a URL, 130 after Ctrl-C."""
     ctx = open_context()
     if options.phone:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import absolute, add_flags, positive
+from jobmon.commands.common import Options, Parser, absolute, add_flags, positive
 from jobmon.errors import say
 from jobmon_core.app.jobs.job_config import read_settings, settings_beside
 from jobmon_core.domain.job.job_settings import JobSettings
@@ -25,7 +25,7 @@ _SUFFIXES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _MAX_S = 30 * 86_400.0
 
 
-def add_job_options(parser: argparse.ArgumentParser) -> None:
+def add_job_options(parser: Parser) -> None:
     """Declare the options, in a group of their own."""
     group = parser.add_argument_group("about the job, all optional")
     for name, kind, metavar, text in _OPTIONS:
@@ -39,7 +39,7 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings | None:
+def job_settings(options: Options, script: str = "") -> JobSettings | None:
     """Return what the user says about the job, by options or in a job configuration; None if nothing.
 
     The configuration is the file that ``--job-config`` names, else one beside the ``script`` of a local job.

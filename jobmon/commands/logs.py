@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import add_flags, add_job, natural, open_context, stdout_console
+from jobmon.commands.common import Options, Parser, add_flags, add_job, natural, open_context, stdout_console
 from jobmon.errors import say
 from jobmon.views.console import OutputScreen
 from jobmon.views.model import age, pending_reason
@@ -17,8 +17,6 @@ from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.slurm.job_ids import IndexSet
 
 if TYPE_CHECKING:
-    import argparse
-
     from jobmon_core.app.jobs.output import JobOutput
     from jobmon_core.context import Context
     from jobmon_core.domain.job.tracking.model import WatchedJob
@@ -43,7 +41,7 @@ _LINES = 20
 _INTERVAL_S = 1.0
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add_job(parser)
     parser.add_argument("-f", "--follow", action="store_true", help="keep printing what the job writes")
     parser.add_argument(
@@ -62,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     ctx = open_context()
     job, ref = find_job(ctx, options.job)
     if options.monitor:
@@ -126,7 +124,7 @@ def _write(text: str) -> None:
     sys.stdout.flush()
 
 
-def _show_monitor_log(ctx: Context, job: WatchedJob, options: argparse.Namespace) -> int:
+def _show_monitor_log(ctx: Context, job: WatchedJob, options: Options) -> int:
     log = ctx.monitor_log(job.id)
     if options.follow:
         lines = options.lines

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from jobmon.commands.common import natural, open_context
+from jobmon.commands.common import Options, Parser, natural, open_context
 from jobmon_core.app.chain import write_marker
-
-if TYPE_CHECKING:
-    import argparse
 
 DESCRIPTION = """\
 Write a marker: a small file whose existence shows that something is done. It appears in one step, never
@@ -33,7 +29,7 @@ examples:
 _MAX_STATUS = 255
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     status = partial(natural, most=_MAX_STATUS)
     parser.add_argument(
         "-s", "--status", type=status, default=0, metavar="N", help="the exit status to record (default: 0)"
@@ -42,6 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the path of the marker")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     print(write_marker(open_context(), options.name, options.status, options.note))
     return 0

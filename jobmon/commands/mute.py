@@ -5,7 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, add_flags, open_context, period_s, print_json, result_text
+from jobmon.commands.common import (
+    JOB_HELP,
+    Options,
+    Parser,
+    add_flags,
+    open_context,
+    period_s,
+    print_json,
+    result_text,
+)
 from jobmon.errors import UsageError, say
 from jobmon.views.model import clock
 from jobmon_core.app.messages.mute import mute, muted, unmute
@@ -29,7 +38,7 @@ examples:
 _MAX_S = 30 * 86_400.0
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("target", nargs="?", metavar="JOB|GROUP|all", help=f"a group, `all`, or {JOB_HELP}")
     parser.add_argument(
         "time", nargs="?", type=_time_s, metavar="TIME", help="e.g. 30m, 2h or 1d; at most 30d"
@@ -41,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     ctx = open_context()
     if options.target is None:
         return _list(muted(ctx), ctx.clock.now(), as_json=options.json)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from jobmon.commands.common import add_job, open_context
+from jobmon.commands.common import Options, Parser, add_job, open_context
 from jobmon.errors import say
 from jobmon_core.app.records.note import add_note
-
-if TYPE_CHECKING:
-    import argparse
 
 DESCRIPTION = """\
 Note something about a job, e.g. what the problem was and what helped. `show`, `report` and `archive`
@@ -21,12 +16,12 @@ examples:
   jobmon note latest with half the batch size"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add_job(parser)
     parser.add_argument("text", nargs="+", metavar="TEXT", help="the note; several words are joined")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     ref, was_hidden = add_note(open_context(), options.job, " ".join(options.text))
     print(f"noted; `jobmon show {ref}` shows it")
     if was_hidden:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context
+from jobmon.commands.common import Options, Parser, open_context
 from jobmon.commands.job_options import seconds
 from jobmon.errors import UsageError, say
 from jobmon_core.app.messages.send import Notified, notify
 from jobmon_core.app.outcome import ANSWERS
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.visible_text import one_line
-
-if TYPE_CHECKING:
-    import argparse
 
 DESCRIPTION = """\
 Send a message to your channels, e.g. as the last line of a script on any machine. It is saved before it
@@ -44,7 +40,7 @@ NOT_SENT, QUEUED = 1, 3
 _MAX_STDIN = 1 << 20  # characters
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "-l",
         "--level",
@@ -64,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="+", metavar="TEXT", help="the text, or - to read it from stdin")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     sent = notify(open_context(), Level(options.level), options.title, _text(options.text), options.wait)
     ANSWERS.append(sent)
     if sent.was_hidden:

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context
+from jobmon.commands.common import Options, open_context
 from jobmon.commands.job_options import job_settings
 from jobmon.commands.restart_options import given_values, restart_change
 from jobmon.errors import UsageError, say
@@ -18,7 +18,6 @@ from jobmon_core.domain.visible_text import one_line
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from jobmon_core.domain.job.tracking.model import WatchedJob
@@ -39,7 +38,7 @@ _NOT_WITH_HOST = (
 )
 
 
-def watch_on_host(options: argparse.Namespace) -> WatchedJob:
+def watch_on_host(options: Options) -> WatchedJob:
     """Watch the job that the words of the command line describe; return it.
 
     Raises:
@@ -80,7 +79,7 @@ def watch_on_host(options: argparse.Namespace) -> WatchedJob:
     return job
 
 
-def run_there(options: argparse.Namespace, command: Sequence[str]) -> int:
+def run_there(options: Options, command: Sequence[str]) -> int:
     """Start a command on a host and watch it; the exit code is not that of the command."""
     from jobmon_core.app.remote.watch import run_on_host  # only with --host
     from jobmon_core.app.restarts.first_attempt import first_attempt
@@ -108,7 +107,7 @@ def run_there(options: argparse.Namespace, command: Sequence[str]) -> int:
     return 0
 
 
-def _refuse(options: argparse.Namespace, names: Sequence[str]) -> None:
+def _refuse(options: Options, names: Sequence[str]) -> None:
     for name in names:
         if getattr(options, name, None):
             raise UsageError(f"--{name.replace('_', '-')} is not for jobs on another host (--host)")

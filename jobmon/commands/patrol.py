@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from jobmon.commands.autostart import add_install_arguments, install, uninstall
 from jobmon.commands.common import (
     JOB_HELP,
+    Options,
+    Parser,
     add_flags,
     add_json,
     jobmon_command,
@@ -32,7 +34,6 @@ from jobmon_core.domain.many.patrol import (
 )
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from jobmon_core.app.autostart import Autostart
@@ -78,7 +79,7 @@ _LOG_READER = "log of --unattended"
 _MINUTE_S = 60.0
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "job", nargs="*", metavar="JOB|GROUP", help=f"look only at these: a group, {JOB_HELP}"
     )
@@ -98,7 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Patrol, or install or uninstall the entry; ``--unattended`` returns 0."""
     ctx = open_context()
     if options.install or options.uninstall:
@@ -125,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
     return _tell(ctx, patrol, reader, memory, options)
 
 
-def _tell(ctx: Context, patrol: Patrol, reader: str, memory: Memory, options: argparse.Namespace) -> int:
+def _tell(ctx: Context, patrol: Patrol, reader: str, memory: Memory, options: Options) -> int:
     """Print, log and send the lines; then save what the next patrol must know."""
     plain = [*patrol_lines(patrol, Console())]
     if options.unattended:
@@ -163,7 +164,7 @@ def _autostart(ctx: Context, every_s: float | None = None, channel: str = "") ->
     return Autostart.of(ctx, jobmon_command(), regular=patrol_command(minutes, channel))
 
 
-def _change_entry(ctx: Context, options: argparse.Namespace) -> int:
+def _change_entry(ctx: Context, options: Options) -> int:
     if options.job or options.json:
         raise UsageError("an installed patrol looks at everything: name no job, and use no --json")
     if options.uninstall:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
+    Options,
+    Parser,
     add_flags,
     add_verb,
     open_context,
@@ -26,7 +28,6 @@ from jobmon_core.app.patterns import (
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable
 
 DESCRIPTION = """\
@@ -44,7 +45,7 @@ examples:
   jobmon patterns test train-8123.err"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     actions = parser.add_subparsers(metavar="list|check|test", required=True)
     listing = add_verb(actions, "list", "show every pattern in use", action=_list)
     listing.add_argument(
@@ -70,12 +71,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         verb.epilog = EPILOG
 
 
-def run(options: argparse.Namespace) -> int:
-    action: Callable[[argparse.Namespace], int] = options.action
+def run(options: Options) -> int:
+    action: Callable[[Options], int] = options.action
     return action(options)
 
 
-def _list(options: argparse.Namespace) -> int:
+def _list(options: Options) -> int:
     own = read_own_patterns(open_context())
     _say_note(own.note)
     entries = [entry for entry in effective_patterns(own) if entry.contains(options.word)]
@@ -86,7 +87,7 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check(options: argparse.Namespace) -> int:
+def _check(options: Options) -> int:
     """Print the faults on stdout, because they are the result; return 1 if there are any."""
     own = None if options.file else own_pattern_file(open_context())
     files = (options.file,) if options.file else files_in_use(own)
@@ -97,7 +98,7 @@ def _check(options: argparse.Namespace) -> int:
     return exit_code
 
 
-def _test(options: argparse.Namespace) -> int:
+def _test(options: Options) -> int:
     own = read_own_patterns(open_context())
     _say_note(own.note)
     print_lines(test_lines(test_on_log(options.file, own), stdout_console()))

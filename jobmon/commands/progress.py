@@ -8,6 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from jobmon.commands.common import (
+    Options,
+    Parser,
     add_flags,
     one_or_all,
     open_context,
@@ -28,7 +30,6 @@ from jobmon_core.app.live.tasks import phase_of
 from jobmon_core.app.live.telemetry import tasks_with_agents
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Sequence
 
     from jobmon_core.app.jobs.progress import ProgressReport
@@ -60,7 +61,7 @@ _INTERVAL_S = 1.0
 _ERASE_LINE = "\r\x1b[K"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("what", nargs="+", metavar="JOB|FILE", help="jobs, or log files of one program")
     parser.add_argument(
         "-f", "--follow", action="store_true", help="go on as the log grows, until Ctrl-C or the end of input"
@@ -71,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     if STDIN in options.what and len(options.what) > 1:
         raise UsageError("standard input is a log of its own; read it without other files")
     ctx = open_context()
@@ -90,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     return int(bool(report.unread))
 
 
-def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: argparse.Namespace) -> int:
+def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: Options) -> int:
     tasks = []
     for named in jobs:
         job, ref = find_job(ctx, str(named))

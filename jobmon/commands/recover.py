@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.autostart import add_install_arguments, install, uninstall
 from jobmon.commands.common import (
+    Options,
+    Parser,
     add_flags,
     jobmon_command,
     open_context,
@@ -21,7 +23,6 @@ from jobmon_core.domain.humanize import count
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from jobmon_core.context import Context
@@ -44,13 +45,13 @@ examples:
   jobmon recover --uninstall"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     modes = add_install_arguments(parser)
     add_flags(modes, quiet="print only changes; exit 0 if another command restarts monitors")
     add_flags(parser, stay="exit only after all monitors on this host have ended (for use in a Slurm job)")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     ctx = open_context()
     if options.install or options.uninstall:
         from jobmon_core.app.autostart import Autostart

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from jobmon.commands.common import Errors, add_jobs, open_context, print_change
+from jobmon.commands.common import Errors, Options, Parser, add_jobs, open_context, print_change
 from jobmon_core.app.recover import replay
 from jobmon_core.lifecycle.start import MonitorStarter
-
-if TYPE_CHECKING:
-    import argparse
 
 DESCRIPTION = """\
 Send again the messages about jobs that jobmon gave up sending, e.g. because a webhook was deleted and now
@@ -21,11 +16,11 @@ examples:
   jobmon replay latest"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add_jobs(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Send the messages of each job, even after an error with another one; 1: a job has none."""
     ctx, errors = open_context(), Errors()
     starter = MonitorStarter(ctx)

@@ -6,9 +6,10 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
+    Options,
+    Parser,
     add_job,
     add_json,
     open_context,
@@ -23,9 +24,6 @@ from jobmon.views.report.text import WIDTH, report_lines
 from jobmon.views.top.drawing import ASCII, UNICODE
 from jobmon_core.app.jobs.find import STDIN as STDOUT  # - is either, as usual
 from jobmon_core.app.jobs.report import collect_report, write_report
-
-if TYPE_CHECKING:
-    import argparse
 
 DESCRIPTION = """\
 Show the whole run of a job on one page, while it runs or after its end: what is or was wrong with it and
@@ -63,13 +61,13 @@ examples:
   jobmon report 8123 --json | jq .energy_kwh"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add_job(parser)
     parser.add_argument("--html", metavar="FILE", help="write a page with charts; - is stdout")
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     if options.html == STDOUT and options.json:
         raise UsageError("--html - and --json would both print to stdout; give --html the name of a file")
     ctx = open_context()

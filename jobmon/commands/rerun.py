@@ -6,6 +6,8 @@ import argparse
 import sys
 
 from jobmon.commands.common import (
+    Options,
+    Parser,
     add_job,
     is_confirmed,
     open_context,
@@ -38,7 +40,7 @@ examples:
 _YES = "--yes"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.usage = "jobmon rerun [--yes] JOB [SBATCH-OPTIONS]"
     add_job(parser)
     parser.add_argument(
@@ -50,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(_YES, action="store_true", help="do not ask")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     sbatch_options = [each for each in options.sbatch_options if each != _YES]  # sbatch has no such option
     is_already_confirmed = options.yes or len(sbatch_options) < len(options.sbatch_options)
     require_terminal(is_confirmed=is_already_confirmed)

@@ -6,6 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
+    Options,
+    Parser,
     add_flags,
     add_job,
     is_confirmed,
@@ -22,8 +24,6 @@ from jobmon_core.app.restarts.lineages import end, hold, lineage_of
 from jobmon_core.domain.errors import JobmonError
 
 if TYPE_CHECKING:
-    import argparse
-
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
@@ -56,7 +56,7 @@ examples:
   jobmon restart --drill --at 500 8123  does it resume? waits for a checkpoint of step 500 or later"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add_job(parser)
     parser.add_argument(
         "--from", dest="from_", default="", metavar="CHECKPOINT", help="resume from this checkpoint"
@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     ctx = open_context()
     if options.off or options.hold or options.release:
         if options.from_ or options.dry_run:
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _change(ctx: Context, options: argparse.Namespace) -> None:
+def _change(ctx: Context, options: Options) -> None:
     summary = lineage_of(ctx, options.job)
     lineage = summary.lineage
     if options.off:
@@ -123,7 +123,7 @@ def _change(ctx: Context, options: argparse.Namespace) -> None:
     print(f"job {newest} {what}; it is watched as before")
 
 
-def _drill(ctx: Context, options: argparse.Namespace) -> int:
+def _drill(ctx: Context, options: Options) -> int:
     from jobmon_core.app.restarts.drill import drill, drillable  # rarely needed
 
     lineage = lineage_of(ctx, options.job).lineage

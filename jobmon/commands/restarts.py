@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, add_flags, open_context, table_console
+from jobmon.commands.common import JOB_HELP, Options, Parser, add_flags, open_context, table_console
 from jobmon.errors import say
 from jobmon.views.restarts import attempts_json, attempts_lines, restarts_lines, summary_json
 from jobmon_core.app.restarts.lineages import all_lineages, lineage_of
-
-if TYPE_CHECKING:
-    import argparse
 
 DESCRIPTION = """\
 List the jobs that were submitted with --restart, or submitted again by `jobmon restart`. A job and the jobs
@@ -52,12 +48,12 @@ examples:
   jobmon restarts 8123 --json | jq '.attempts[].lost_steps'"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("job", nargs="?", metavar="JOB", help=JOB_HELP)
     add_flags(parser, json="print JSON, as described above")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     ctx, console = open_context(), table_console()
     now_s = ctx.clock.now()
     if options.job:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from jobmon.commands.common import add_flags, open_context
+from jobmon.commands.common import Options, Parser, add_flags, open_context
 from jobmon.commands.job_options import HOST_HELP, add_job_options, gpu_id, job_settings
 from jobmon.commands.restart_options import add_restart_arguments, given_values, restart_change
 from jobmon.errors import UsageError, report, say
@@ -44,7 +44,7 @@ examples:
   jobmon run --host box --chdir /data/exp7 -- python train.py"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.usage = "jobmon run [OPTIONS] -- COMMAND [ARGS]"
     parser.add_argument(
         "--name",
@@ -91,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the command to run")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     command = options.command
     if options.command[:1] == ["--"]:
         command = options.command[1:]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from jobmon.commands.common import (
     Errors,
+    Options,
+    Parser,
     add_flags,
     add_jobs,
     add_json,
@@ -27,9 +27,6 @@ from jobmon_core.app.jobs.overview import current_status, lineages_of
 from jobmon_core.app.live.telemetry import task_agents, tasks_with_agents, with_step_usage
 from jobmon_core.app.messages.mute import job_alerts
 from jobmon_core.app.records.note import job_memory
-
-if TYPE_CHECKING:
-    import argparse
 
 DESCRIPTION = """\
 Show everything known about jobs: how they ended, the cause with the log lines that prove it, what to
@@ -88,13 +85,13 @@ examples:
   jobmon show 8123 --json | jq .tasks"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add_jobs(parser)
     add_flags(parser, all="show all tasks of an array, also those without a problem")
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     ctx, console, errors = open_context(), stdout_console(), Errors()
     found, objects = [], []
     for argument in options.job:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.commands.common import (
     JOB_HELP,
+    Options,
+    Parser,
     add_flags,
     open_context,
     period_s,
@@ -30,7 +32,6 @@ from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
 
     from jobmon_core.app.jobs.find import Selected
@@ -76,7 +77,7 @@ _NO_PROGRESS = JobProgress()
 _HOME, _CLEAR, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[2J", "\x1b[K", "\x1b[J"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "job", nargs="*", metavar="JOB", help=f"list only these jobs, however old: {JOB_HELP}"
     )
@@ -107,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Print the table or the list; the exit code is 1 if a named job is unknown."""
     ctx = open_context()
     if options.watch:
@@ -140,7 +141,7 @@ def _as_json(ctx: Context, status: JobStatus, known: Overview, now_s: float) -> 
     return status_json(status, now_s, progress) | live_json(tasks, now_s) | alerts
 
 
-def _selection(ctx: Context, options: argparse.Namespace, now_s: float) -> Selection:
+def _selection(ctx: Context, options: Options, now_s: float) -> Selection:
     return Selection(
         refs=tuple(find_ref(ctx, argument) for argument in options.job),
         all=options.all,
@@ -173,7 +174,7 @@ def _notices(ctx: Context, selected: Selected) -> Iterator[str]:
         yield f"monitors run on other hosts: only heartbeats show their health; {home}"
 
 
-def _watch(ctx: Context, options: argparse.Namespace) -> int:
+def _watch(ctx: Context, options: Options) -> int:
     sys.stdout.write(_CLEAR)
     try:
         while True:
@@ -185,7 +186,7 @@ def _watch(ctx: Context, options: argparse.Namespace) -> int:
         return 0
 
 
-def _frame(ctx: Context, options: argparse.Namespace) -> str:
+def _frame(ctx: Context, options: Options) -> str:
     from jobmon.views.status import watch_lines
 
     now_s, console = ctx.clock.now(), stdout_console()

@@ -10,7 +10,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jobmon.commands.common import positive
+from jobmon.commands.common import Options, Parser, positive
 from jobmon.commands.watch import ADDRESS_HELP
 from jobmon.errors import UsageError, report, say
 from jobmon.parser import command_parser
@@ -81,7 +81,7 @@ def submit_to_ray(request: SubmitRequest, refused: Sequence[str]) -> int:
     return 0
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.prog = "jobmon submit --backend ray"
     parser.usage = f"{parser.prog} [OPTIONS] -- COMMAND ..."
     parser.add_argument("--address", metavar="URL", help=ADDRESS_HELP)
@@ -111,7 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help=argparse.SUPPRESS)
 
 
-def _description(options: argparse.Namespace, command: Sequence[str]) -> dict[str, Any]:
+def _description(options: Options, command: Sequence[str]) -> dict[str, Any]:
     environment = dict(options.runtime_env_json or {})
     if options.runtime_env:
         environment = _yaml_object(options.runtime_env)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context, stdout_console
+from jobmon.commands.common import Options, Parser, open_context, stdout_console
 from jobmon.errors import say
 from jobmon_core.app.messages.try_channels import channels_under_test
 from jobmon_core.domain.channels import Level
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from jobmon.views.console import Console
@@ -32,11 +31,11 @@ examples:
   jobmon test email phone"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("channel", nargs="*", metavar="CHANNEL", help="test only these channels, by name")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     return send_samples(open_context(), options.channel)
 
 

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from jobmon.commands.common import add_flags, open_context, stdout_console
+from jobmon.commands.common import Options, Parser, add_flags, open_context, stdout_console
 from jobmon.errors import say
 from jobmon_core.app.setup import try_channels
-
-if TYPE_CHECKING:
-    import argparse
-
 
 DESCRIPTION = """\
 Post an example of a message to each Discord channel and print the result. `jobmon test` tests channels
@@ -18,14 +12,14 @@ of every type."""
 EPILOG = "examples:\n  jobmon test-discord\n  jobmon test-discord --largest"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     add_flags(
         parser,
         largest="post the largest possible message instead, full of text that Discord could take for markup",
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     console = stdout_console()
     failed = tested = 0
     for result in try_channels(open_context(), "discord", largest=options.largest):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import JOB_HELP, add_flags, open_context, table_console
+from jobmon.commands.common import JOB_HELP, Options, Parser, add_flags, open_context, table_console
 from jobmon_core.app.jobs.find import find_job
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from jobmon_core.context import Context
@@ -39,7 +38,7 @@ examples:
   jobmon top --once | grep -v PENDING"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("job", nargs="*", metavar="JOB", help=f"show only these jobs: {JOB_HELP}")
     add_flags(
         parser,
@@ -48,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     ctx = open_context()
     refs = [find_job(ctx, argument)[1] for argument in options.job]
     show_screen(ctx, refs, once=options.once, ascii_only=options.ascii)

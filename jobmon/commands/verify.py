@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
+    Options,
+    Parser,
     add_flags,
     natural,
     one_or_all,
@@ -23,8 +25,6 @@ from jobmon_core.domain.artifacts.completeness import Completeness, Depth
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 
 if TYPE_CHECKING:
-    import argparse
-
     from jobmon_core.app.artifacts.verify import JobFolder
     from jobmon_core.context import Context
 
@@ -48,7 +48,7 @@ examples:
   jobmon verify copy/ --against source/ --sha256    compare the contents too"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("what", metavar="JOB|DIR", help="a job, or the path of a folder or file")
     parser.add_argument("--against", metavar="SRC", help="the folder whose files must all be there")
     depth = parser.add_mutually_exclusive_group()
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flags(parser, json="print JSON")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     wanted = _wanted(options)
     ctx = open_context()
     found = _verified(ctx, options.what, wanted)
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _wanted(options: argparse.Namespace) -> Completeness:
+def _wanted(options: Options) -> Completeness:
     if options.depth and not options.against:
         raise UsageError(f"--{options.depth} compares two folders; name the other one with --against")
     if options.against and not os.path.lexists(options.against):

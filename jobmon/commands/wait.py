@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
     JOB_HELP,
+    Options,
+    Parser,
     add_flags,
     open_context,
     period_s,
@@ -21,7 +23,6 @@ from jobmon_core.app.wait import Result, WaitForJobs, overall, target_finder, wa
 from jobmon_core.domain.errors import StateUnreadable, UnknownGroup, UnknownJob
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from jobmon_core.app.wait import Waited
@@ -67,7 +68,7 @@ examples:
 EXIT_CODES = {Result.SUCCESS: 0, Result.FAILURE: 1, Result.RUNNING: 3, Result.UNKNOWN: 4}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "job", nargs="+", metavar="JOB|GROUP", help=f"the name of a group (all of its jobs), or {JOB_HELP}"
     )
@@ -81,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flags(parser, json="print a JSON object, as described below")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     return wait_for(open_context(), options.job, options.at_most_s, as_json=options.json)
 
 

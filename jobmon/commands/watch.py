@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import add_flags, open_context, positive
+from jobmon.commands.common import Options, Parser, add_flags, open_context, positive
 from jobmon.commands.job_options import HOST_HELP, add_job_options, gpu_id
 from jobmon.errors import UsageError, say
 from jobmon_core.context import configurable_backends
@@ -71,7 +71,7 @@ ADDRESS_HELP = "the dashboard of the Ray cluster (default: RAY_API_SERVER_ADDRES
 _ON_HOST = re.compile(rf"(?P<host>[^:/]+):(?P<word>(?:{'|'.join(KINDS)}):.+)")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.usage = USAGE
     parser.add_argument(
         "job", nargs="*", metavar="JOB", help="job ids; of Ray, submission ids; with --host words as above"
@@ -102,7 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_job_options(parser)
 
 
-def _add_process_options(parser: argparse.ArgumentParser) -> None:
+def _add_process_options(parser: Parser) -> None:
     group = parser.add_argument_group("processes instead of jobs")
     which = group.add_mutually_exclusive_group()
     which.add_argument(
@@ -144,13 +144,13 @@ def _add_process_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_ray_options(parser: argparse.ArgumentParser) -> None:
+def _add_ray_options(parser: Parser) -> None:
     group = parser.add_argument_group("with --backend ray")
     group.add_argument("--address", metavar="URL", help=ADDRESS_HELP)
     add_flags(group, all="all jobs of the Ray cluster that have not ended and are not watched")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     _read_targets(options)
     watched, exit_code = _watch(options)
     if options.follow and watched:
@@ -158,7 +158,7 @@ def run(options: argparse.Namespace) -> int:
     return exit_code
 
 
-def _read_targets(options: argparse.Namespace) -> None:
+def _read_targets(options: Options) -> None:
     if options.host or not options.job:
         return
     first, *others = options.job
@@ -177,7 +177,7 @@ def _read_targets(options: argparse.Namespace) -> None:
         options.job = [there["word"], *others]
 
 
-def _watch(options: argparse.Namespace) -> tuple[list[JobRef], int]:
+def _watch(options: Options) -> tuple[list[JobRef], int]:
     """Watch jobs or processes; return what ``--follow`` shows, and the exit code."""
     if options.host:
         from jobmon.commands.on_host import watch_on_host

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import absolute, job_ref, open_context, stdout_console
+from jobmon.commands.common import Options, absolute, job_ref, open_context, stdout_console
 from jobmon.commands.job_options import job_settings
 from jobmon.errors import UsageError, report, say
 from jobmon.views.details import detail_lines
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _MAX_COMMAND = 200  # characters of a command line that are shown
 
 
-def watch_jobs(options: argparse.Namespace) -> tuple[list[JobRef], int]:
+def watch_jobs(options: Options) -> tuple[list[JobRef], int]:
     """Watch each job, even after an error with another one; return those watched, and the exit code."""
     ctx = open_context()
     backend = options.backend or ctx.configuration().backend
@@ -86,7 +86,7 @@ def _refs(words: Sequence[str]) -> list[JobRef]:
         raise UsageError(f"argument JOB: {error}; see `jobmon watch --help`") from error
 
 
-def watch_ray(options: argparse.Namespace) -> tuple[list[JobRef], int]:
+def watch_ray(options: Options) -> tuple[list[JobRef], int]:
     """As `watch_jobs`, for jobs of Ray."""
     if options.all == bool(options.job):
         raise UsageError("required: either the ids of jobs, or --all, with --backend ray")
@@ -125,7 +125,7 @@ def _show_reported(ctx: Context, reported: AlreadyReported, task_key: str = "") 
     print(*detail_lines(status, task_key, ctx.clock.now(), stdout_console()), sep="\n")
 
 
-def watch_these_processes(options: argparse.Namespace) -> WatchedJob:
+def watch_these_processes(options: Options) -> WatchedJob:
     if options.output or options.error:
         raise UsageError("--output and --error are for jobs; the logs of processes are --log")
     if options.again or options.backend:
@@ -155,7 +155,7 @@ def watch_these_processes(options: argparse.Namespace) -> WatchedJob:
     return job
 
 
-def _find(ctx: Context, options: argparse.Namespace, settings: JobSettings | None) -> Found:
+def _find(ctx: Context, options: Options, settings: JobSettings | None) -> Found:
     if options.pid:
         return processes_with_pids(options.pid)
     if options.pid_file:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from jobmon.commands.common import jobmon_command, open_context, stdout_console
+from jobmon.commands.common import Options, Parser, jobmon_command, open_context, stdout_console
 from jobmon_core.app.where import describe_installation
-
-if TYPE_CHECKING:
-    import argparse
 
 _NAME_WIDTH = 11  # columns
 
@@ -19,11 +14,11 @@ secrets: of a webhook only the host and the last digits of its id."""
 EPILOG = "examples:\n  jobmon where"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare nothing."""
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     del options  # there are none
     console = stdout_console()
     for name, value in describe_installation(open_context(), jobmon_command()):

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from jobmon.commands.common import add_json, open_context, print_result
+from jobmon.commands.common import Options, Parser, add_json, open_context, print_result
 from jobmon.views.pending import why_json, why_lines
 from jobmon_core.app.why import why_pending
-
-if TYPE_CHECKING:
-    import argparse
 
 DESCRIPTION = """\
 Explain why a job is pending: what it waits for, the evidence, when Slurm expects it to start, its place in
@@ -47,7 +42,7 @@ examples:
   jobmon why train --json | jq .category"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "job",
         metavar="JOB",
@@ -56,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     ctx = open_context()
     print_result(options, why_json, why_lines, why_pending(ctx, options.job), ctx.clock.now())
     return 0
