@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import JOB_HELP, Options, Parser, jobmon_command, open_context
 from jobmon.errors import say
-from jobmon.views.handover.page import handover_page
+from jobmon.views.handover import handover_page
 from jobmon_core.app.handover_facts import collect
 from jobmon_core.app.jobs.report import write_report
 from jobmon_core.app.patrol.look import named_state_ids

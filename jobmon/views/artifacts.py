@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import Style
-from jobmon.views.model import age, iso, span
-from jobmon.views.record import fields, known_fields
+from jobmon.views.model import age, fields, iso, known_fields, span
 from jobmon.views.table import Cell, table_lines
 from jobmon_core.domain.humanize import count, joined, size
 
@@ -27,10 +26,8 @@ def outputs_text(outputs: Outputs, looked_s: float, *, is_running: bool) -> str:
     """Return e.g. ``4 files, 978.0 MiB, growing +2.0 MiB/min``, or why there are none."""
     if outputs.problem or not outputs.count:
         return _nothing(outputs.problem, is_running=is_running)
-    files = f"{'at least ' if outputs.is_partial else ''}{count(outputs.count, 'file')}"
-    growth = ""
-    if is_running and not outputs.is_partial:
-        growth = _growth(outputs.total, looked_s)
+    files = f"{at_least(outputs)}{count(outputs.count, 'file')}"
+    growth = _growth(outputs.total, looked_s) if is_running and not outputs.is_partial else ""
     return joined(files, size(outputs.total.size_bytes), growth)
 
 
@@ -45,9 +42,18 @@ def file_rows(outputs: Outputs, looked_s: float, *, is_running: bool) -> list[tu
 def _nothing(problem: str, *, is_running: bool) -> str:
     """Return the problem or ``none yet``; without ``yet`` if the job does not run."""
     text = problem or "none yet"
-    if is_running:
-        return text
-    return text.removesuffix(" yet")
+    return text if is_running else text.removesuffix(" yet")
+
+
+def at_least(found: Outputs | Checkpoints | FoundCheckpoints) -> str:
+    """Return what goes before the number of those found."""
+    return "at least " if found.is_partial else ""
+
+
+def saved_text(checkpoint: Checkpoint, now_s: float) -> str:
+    """Return e.g. ``step 500, saved 12m ago``."""
+    step = "" if checkpoint.step is None else f"step {checkpoint.step}"
+    return joined(step, f"saved {age(now_s - checkpoint.saved_s)} ago")
 
 
 def _growth(found: Growth, looked_s: float) -> str:
@@ -65,17 +71,10 @@ def checkpoints_text(
     """Return e.g. ``5 saved, last 12m ago, next expected in 18m``, or why there are none."""
     if found.problem or found.newest is None:
         return _nothing(found.problem, is_running=is_running)
-    number = f"{'at least ' if found.is_partial else ''}{found.count} saved"
-    name = ""
-    if with_name:
-        name = f"{found.newest.name} "
-    text = f"{number}, last {name}{age(now_s - found.newest.modified_s)} ago"
-    due = ""
-    if is_running:
-        due = due_text(found, looked_s, now_s)
-    if due:
-        return f"{text}, next {due}"
-    return text
+    name = f"{found.newest.name} " if with_name else ""
+    last = f"last {name}{age(now_s - found.newest.modified_s)} ago"
+    due = due_text(found, looked_s, now_s) if is_running else ""
+    return joined(f"{at_least(found)}{found.count} saved", last, f"next {due}" if due else "")
 
 
 def due_text(found: Checkpoints | FoundCheckpoints, looked_s: float, now_s: float) -> str:
@@ -91,14 +90,12 @@ def due_text(found: Checkpoints | FoundCheckpoints, looked_s: float, now_s: floa
 
 def disk_text(disk: Disk) -> str:
     """Return e.g. ``234.0 GiB free (82%)``, and for how many files if they are few."""
-    share = ""
+    text = f"{size(disk.free_bytes)} free"
     if disk.total_bytes:
-        share = f" ({disk.free_bytes / disk.total_bytes:.0%})"
-    few = disk.total_inodes and disk.free_inodes < _FEW_INODES * disk.total_inodes
-    files = ""
-    if few:
-        files = f", room for {count(disk.free_inodes, 'more file')}"
-    return f"{size(disk.free_bytes)} free{share}{files}"
+        text += f" ({disk.free_bytes / disk.total_bytes:.0%})"
+    if disk.total_inodes and disk.free_inodes < _FEW_INODES * disk.total_inodes:
+        text += f", room for {count(disk.free_inodes, 'more file')}"
+    return text
 
 
 def artifacts_rows(found: Artifacts, now_s: float, *, is_running: bool) -> Iterator[tuple[str, str]]:
@@ -115,12 +112,8 @@ def artifacts_rows(found: Artifacts, now_s: float, *, is_running: bool) -> Itera
 
 
 def _where(found: Outputs | Checkpoints) -> str:
-    found_by = ""
-    if found.is_found:
-        found_by = " (found in the log or script)"
-    if found.problem:
-        return f": {found.folder}{found_by}"
-    return f", in {found.folder}{found_by}"
+    found_by = " (found in the log or script)" if found.is_found else ""
+    return f"{':' if found.problem else ', in'} {found.folder}{found_by}"
 
 
 def artifacts_json(found: Artifacts) -> dict[str, Any]:
@@ -133,9 +126,7 @@ def artifacts_json(found: Artifacts) -> dict[str, Any]:
 
 
 def _disk_json(disk: Disk) -> dict[str, Any]:
-    limited = None
-    if disk.total_inodes:
-        limited = disk
+    limited = disk if disk.total_inodes else None
     return fields(disk, "free_bytes", "total_bytes") | fields(limited, "free_inodes", "total_inodes")
 
 
@@ -186,11 +177,10 @@ def checkpoint_lines(listed: CheckpointList, now_s: float, console: Console) -> 
         yield from console.prose(f"{about}: {found.problem or 'no checkpoint found'}", hanging="  ")
         return
     total = size(sum(each.size_bytes for each in found.checkpoints))
-    every = ""
-    if (found.interval_s or 0) >= 1:
-        every = f", one every {span(found.interval_s or 0)}"
-    number = f"{'at least ' if found.is_partial else ''}{count(len(found.checkpoints), 'checkpoint')}"
-    yield from console.prose(f"{found.place}: {number}, {total}{every}", hanging="  ")
+    interval_s = found.interval_s or 0.0
+    every = f"one every {span(interval_s)}" if interval_s >= 1 else ""
+    number = f"{at_least(found)}{count(len(found.checkpoints), 'checkpoint')}"
+    yield from console.prose(f"{found.place}: {joined(number, total, every)}", hanging="  ")
     shown = found.checkpoints[:_MAX_SHOWN]
     rows = [_row(each, found, now_s) for each in shown]
     yield from table_lines(_HEADERS, rows, console, _STEPS)
@@ -224,18 +214,13 @@ def _conclusions(listed: CheckpointList, now_s: float) -> Iterator[tuple[str, st
     found = listed.found
     best = found.newest_complete
     for each in found.newer[:3]:
-        label = "not certain to be complete"
-        if each.is_complete is False:
-            label = "not complete"
+        label = "not complete" if each.is_complete is False else "not certain to be complete"
         yield label, f"{each.path}: {each.why}"
     if best is None:
         yield "newest complete", "none"
         return
-    label = "newest, not certain to be complete"
-    if best.is_complete:
-        label = "newest complete"
-    step = "" if best.step is None else f"step {best.step}, "
-    yield label, f"{best.path} ({step}saved {age(now_s - best.saved_s)} ago)"
+    label = "newest complete" if best.is_complete else "newest, not certain to be complete"
+    yield label, f"{best.path} ({saved_text(best, now_s)})"
     if listed.is_running and not found.newer and (due := due_text(found, now_s, now_s)):
         yield "next", due
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
-from jobmon.views.record import fields
+from jobmon.views.model import fields
 from jobmon_core.domain.finding import Finding, Severity, worst
 from jobmon_core.domain.humanize import count
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import Style
-from jobmon.views.model import iso, span
-from jobmon.views.record import fields, known_fields
+from jobmon.views.model import fields, iso, known_fields, span
 from jobmon_core.domain.artifacts.completeness import Depth, is_unfinished_copy
 from jobmon_core.domain.humanize import count, listed, size
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.model import evidence_json, stamp
-from jobmon.views.record import fields
+from jobmon.views.model import evidence_json, fields, stamp
 from jobmon_core.app.jobs.overview import end_text
 from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import Style
-from jobmon.views.record import fields, known_fields
+from jobmon.views.model import fields, known_fields
 from jobmon.views.table import Cell, table_lines
 from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.job.efficiency.advice import (

@@ -6,8 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import Style
-from jobmon.views.model import clock, elapsed, status_json
-from jobmon.views.record import fields, known_fields
+from jobmon.views.model import clock, elapsed, fields, known_fields, status_json
 from jobmon.views.status import outcome_cell, run_cell, state_cell
 from jobmon.views.table import Cell, table_lines
 from jobmon_core.app.jobs.find import OF_OUTCOME, StateGroup, group_of

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.views.artifacts import disk_text
 from jobmon.views.console import Style
-from jobmon.views.model import age, iso, json_number
-from jobmon.views.record import fields, known_fields
+from jobmon.views.model import age, fields, iso, json_number, known_fields
 from jobmon.views.table import Cell, table_lines
 from jobmon.views.telemetry.figures import percent
 from jobmon_core.domain.finding import Severity

@@ -8,8 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import Style
-from jobmon.views.model import clock
-from jobmon.views.record import fields, known_fields
+from jobmon.views.model import clock, fields, known_fields
 from jobmon.views.table import Cell, table_lines
 from jobmon_core.domain.humanize import count, duration, number, size
 from jobmon_core.domain.slurm.states import Outcome

@@ -9,7 +9,6 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.record import fields, known_fields
 from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.app.jobs.overview import ending_of
 from jobmon_core.app.live.tasks import phase_of
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
+
 
 _QUOTE = "| "
 _DOUBTS = {  # by cause
@@ -348,3 +348,24 @@ def end_json(found: Diagnosis) -> dict[str, Any]:
         **fields(found, "outputs_verified"),
         "results": [fields(quote, "name", "text") for quote in found.results],
     }
+
+
+def fields(record: object, *names: str, **renamed: str) -> dict[str, Any]:
+    """Return attributes of a record by their names, or by the keys of those that are ``renamed``.
+
+    E.g. ``fields(job, "name", as_of="answered_s")``. A tuple becomes a list; of None, each value is null.
+    """
+    attributes = {**dict(zip(names, names, strict=True)), **renamed}
+    return {key: _value(record, attribute) for key, attribute in attributes.items()}
+
+
+def known_fields(record: object, *names: str, **renamed: str) -> dict[str, Any]:
+    """Return attributes as `fields` does; what is empty or 0 is null."""
+    return {key: value or None for key, value in fields(record, *names, **renamed).items()}
+
+
+def _value(record: object, attribute: str) -> object:
+    value = None if record is None else getattr(record, attribute)
+    if isinstance(value, tuple):
+        return [*value]
+    return value

@@ -13,13 +13,14 @@ from jobmon.views.model import (
     clock,
     doubt,
     failed_task,
+    fields,
+    known_fields,
     pending_reason,
     pending_text,
     span,
     state,
     state_counts,
 )
-from jobmon.views.record import fields, known_fields
 from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.finding import Finding, Severity

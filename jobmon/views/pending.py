@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.model import span
+from jobmon.views.model import fields, span
 from jobmon.views.progress import moment
-from jobmon.views.record import fields
 from jobmon_core.domain.backends import is_local, is_ray, uses_slurm
 from jobmon_core.domain.before.pending.categories import is_eligible
 from jobmon_core.domain.before.pending.explain import explain, pending_tasks, place_text

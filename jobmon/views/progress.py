@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.model import age, clock, iso, json_number, span, stamp
-from jobmon.views.record import fields, known_fields
+from jobmon.views.model import age, clock, fields, iso, json_number, known_fields, span, stamp
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import ASCII, bar
 from jobmon_core.app.jobs.find import StateGroup

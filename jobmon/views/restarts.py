@@ -7,10 +7,9 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.console import Style
-from jobmon.views.model import age, clock, stamp
-from jobmon.views.record import fields, known_fields
+from jobmon.views.model import age, clock, fields, known_fields, stamp
 from jobmon.views.table import Cell, table_lines
-from jobmon_core.domain.humanize import count, number
+from jobmon_core.domain.humanize import count, joined, number
 from jobmon_core.domain.job.restart.model import BY_HAND, Verdict
 from jobmon_core.domain.job.restart.summary import LineageState, lost_steps, start_step, with_following
 from jobmon_core.domain.many.provenance.compare import MAX_NAMED, Aspect, submitted_s
@@ -49,10 +48,7 @@ def restart_text(job: WatchedJob, lineage: Lineage | None, now_s: float) -> str:
             return f"went on as {later.job}"
     if not job.is_restarting:
         return ""
-    is_held = lineage is not None and lineage.is_held
-    if is_held:
-        return "restart held"
-    return _due_text(job.restart_due_s, now_s)
+    return "restart held" if lineage and lineage.is_held else _due_text(job.restart_due_s, now_s)
 
 
 def lineage_text(lineage: Lineage, state_id: str) -> str:
@@ -65,13 +61,9 @@ def lineage_text(lineage: Lineage, state_id: str) -> str:
     if place is None:
         return "not recorded as an attempt"
     text = f"attempt {attempts[place].number} of {len(attempts)}, counted from 0"
-    before = []
-    if place:
-        before = [f"before: {attempts[place - 1].job} ({_cause(attempts[place - 1])})"]
-    after = []
-    if attempts[place + 1 :]:
-        after = [f"after: {attempts[place + 1].job}"]
-    return one_line("; ".join(filter(None, (text, ", ".join(before + after)))))
+    near = [f"before: {each.job} ({_cause(each)})" for each in attempts[:place][-1:]]
+    near += [f"after: {each.job}" for each in attempts[place + 1 :][:1]]
+    return one_line(f"{text}; {', '.join(near)}" if near else text)
 
 
 def lineage_rows(lineage: Lineage | None, job: WatchedJob, now_s: float) -> Iterator[tuple[str, str]]:
@@ -85,20 +77,19 @@ def lineage_rows(lineage: Lineage | None, job: WatchedJob, now_s: float) -> Iter
 
 def place_json(lineage: Lineage | None, job: WatchedJob) -> dict[str, Any]:
     """Return the key of ``jobmon show --json`` about the lineage of a job."""
-    states = []
-    if lineage:
-        states = [each.state_id for each in lineage.attempts]
+    attempts = lineage.attempts if lineage else ()
+    states = [each.state_id for each in attempts]
     if lineage is None or job.id not in states:
         return {"lineage": None}
     place = states.index(job.id)
-    before, after = lineage.attempts[:place][-1:], lineage.attempts[place + 1 :][:1]
+    names = [None, *(each.job for each in attempts), None]
     return {
         "lineage": {
             "id": lineage.id,
-            "attempt": lineage.attempts[place].number,
-            "attempt_count": len(states),
-            "before": before[0].job if before else None,
-            "after": after[0].job if after else None,
+            "attempt": attempts[place].number,
+            "attempt_count": len(attempts),
+            "before": names[place],
+            "after": names[place + 2],
             "decision": _decision_json(_decision_of(lineage, job)),
         }
     }
@@ -136,28 +127,21 @@ def state_text(summary: LineageSummary, now_s: float) -> str:
     why = _clause(summary.why).removeprefix("ended ")  # by a command of the user
     if why and summary.state in (LineageState.ENDED, LineageState.ASKING):
         return f"{summary.state}: {why}"
-    last = ""
-    if summary.lineage.ended_why:
-        last = f", without further attempts: {why}"
-    return f"{summary.state}{last}"
+    last = f"without further attempts: {why}" if summary.lineage.ended_why else ""
+    return joined(summary.state, last)
 
 
 def _due_text(due_s: float | None, now_s: float) -> str:
     left_s = (due_s or 0.0) - now_s
-    if left_s >= 1:
-        return f"restart in {age(left_s)}"
-    return "restart due now"
+    return f"restart in {age(left_s)}" if left_s >= 1 else "restart due now"
 
 
 def attempts_lines(summary: LineageSummary, now_s: float, console: Console) -> Iterator[str]:
     """Yield the attempts of a lineage as a table, and the reason of each decision."""
     lineage = summary.lineage
-    job = summary.name
-    if lineage.newest:
-        job = f"{lineage.newest.job} {summary.name}".rstrip()
+    job = f"{lineage.newest.job if lineage.newest else ''} {summary.name}".strip()
     number_of = count(len(lineage.attempts), "attempt")
-    for line in console.prose(f"{job}: {number_of}; {state_text(summary, now_s)}"):
-        yield console.styled(line, Style.BOLD)
+    yield from console.heading(f"{job}: {number_of}; {state_text(summary, now_s)}")
     if lineage.is_held and summary.state is not LineageState.HELD:
         yield from console.prose("held: it is not restarted until `jobmon restart --release`")
     rows = [_attempt_row(each, later) for each, later in with_following(lineage.attempts)]
@@ -184,9 +168,7 @@ def _attempt_row(attempt: Attempt, later: Attempt | None) -> tuple[Cell, ...]:
 
 
 def _verdict(decision: Decision) -> str:
-    if decision.is_observed:
-        return f"({decision.verdict})"
-    return str(decision.verdict)
+    return f"({decision.verdict})" if decision.is_observed else str(decision.verdict)
 
 
 def _decision_text(decision: Decision, now_s: float, follows: str = "") -> str:
@@ -194,17 +176,13 @@ def _decision_text(decision: Decision, now_s: float, follows: str = "") -> str:
     if decision.verdict is Verdict.RESTART:
         source = decision.checkpoint
         what += f" from {source.path} ({_step_text(source)})" if source else " from the start"
-    used = ""
-    if decision.budget:
-        used = f"{decision.used} of {decision.allowed} for {decision.budget}"
-    observed = ""
+    details = [follows] if follows else []
     if decision.is_observed:
-        observed = "only observed"
-    details = "; ".join(filter(None, (used, observed, follows)))
+        details.insert(0, "only observed")
+    if decision.budget:
+        details.insert(0, f"{decision.used} of {decision.allowed} for {decision.budget}")
     text = f"{clock(decision.decided_s, now_s)} {what}: {decision.why}"
-    if details:
-        return f"{text} ({details})"
-    return text
+    return f"{text} ({'; '.join(details)})" if details else text
 
 
 def _clause(sentence: str) -> str:
@@ -212,17 +190,14 @@ def _clause(sentence: str) -> str:
 
 
 def _cause(attempt: Attempt) -> str:
-    decision = attempt.decision
-    if decision is None:
-        return "cause not known"
-    named = decision.cause or ("" if decision.rule == BY_HAND else decision.rule)
+    decision, named = attempt.decision, ""
+    if decision:
+        named = decision.cause or decision.rule.removeprefix(BY_HAND)
     return named.replace("_", " ").lower() or "cause not known"
 
 
 def _step_text(checkpoint: PickedCheckpoint) -> str:
-    if checkpoint.step is None:
-        return "no step"
-    return f"step {number(checkpoint.step)}"
+    return "no step" if checkpoint.step is None else f"step {number(checkpoint.step)}"
 
 
 def plan_lines(plan: RestartPlan, console: Console) -> Iterator[str]:
@@ -230,12 +205,12 @@ def plan_lines(plan: RestartPlan, console: Console) -> Iterator[str]:
     heading = f"Submit attempt {plan.number} of job {plan.lineage.attempts[0].job} {plan.job.label}".rstrip()
     yield from console.heading(f"{heading}:")
     yield from console.path(plan.folder, "  folder   ", "    ")
-    rows = [("command", redacted(shlex.join(plan.words)))]
-    if plan.checkpoint is None:
-        rows.append(("from", f"the start: {plan.complete_why}"))
-    else:
-        rows.append(("from", f"{_step_text(plan.checkpoint)}: {plan.complete_why}"))
-    rows.append(("safe", f"job {plan.job.ref} is dead: {plan.proof}"))
+    source = _step_text(plan.checkpoint) if plan.checkpoint else "the start"
+    rows = [
+        ("command", redacted(shlex.join(plan.words))),
+        ("from", f"{source}: {plan.complete_why}"),
+        ("safe", f"job {plan.job.ref} is dead: {plan.proof}"),
+    ]
     for name, value in (*rows, *(("note", note) for note in plan.notes)):
         yield from console.prose(value, f"  {name:<8} ", " " * 11)
         if name == "from" and plan.checkpoint:
@@ -320,19 +295,11 @@ def diff_lines(found: RunDiff, console: Console) -> Iterator[str]:
     """Yield what differs, the most telling first."""
     name = f"Job {found.ref} {found.run.job.name}".rstrip()
     at = stamp(submitted_s(found.good.job), "%Y-%m-%d %H:%M")
-    which = ""
-    if found.is_last_good:
-        which = ", the last that succeeded"
-    heading = f"{name} compared with job {found.good_ref}{which} (submitted {at})"
-    yield from console.heading(heading)
-    yield from _blocks(found, console)
-
-
-def _blocks(found: RunDiff, console: Console) -> Iterator[str]:
+    which = ", the last that succeeded" if found.is_last_good else ""
+    yield from console.heading(f"{name} compared with job {found.good_ref}{which} (submitted {at})")
     missing = chain.from_iterable(map(console.prose, found.notes))
     for block in (_differences(found, console), _new_lines(found, console), missing):
-        lines = list(block)
-        if lines:
+        if lines := [*block]:
             yield from ("", *lines)
 
 
@@ -340,9 +307,7 @@ def _differences(found: RunDiff, console: Console) -> Iterator[str]:
     is_recorded = found.good.record and found.run.record
     if is_recorded and all(each.aspect in _ONLY_PLACES for each in found.differences):
         places = " and ".join(each.brief for each in found.differences)
-        only = ""
-        if places:
-            only = f", only the {places}"
+        only = f", only the {places}" if places else ""
         yield from console.prose(f"Nothing that jobmon records differs{only}.")
     else:
         for each in found.differences:
@@ -368,17 +333,13 @@ def _difference(difference: Difference, console: Console) -> Iterator[str]:
         return  # the first line names them all
     for line in difference.lines:
         # cut, not wrapped: the first character of each line says what it is
-        text = console.line(f"{_INDENT * 2}{line}")
-        style = Style.PLAIN
-        if difference.aspect is Aspect.SCRIPT:
-            style = _DIFF_STYLES.get(line[:1], Style.PLAIN)
-        yield console.styled(text, style)
+        sign = line[:1] if difference.aspect is Aspect.SCRIPT else ""
+        yield console.styled(console.line(f"{_INDENT * 2}{line}"), _DIFF_STYLES.get(sign, Style.PLAIN))
 
 
 def rerun_lines(plan: RerunPlan, console: Console) -> Iterator[str]:
     """Yield what `jobmon rerun` will submit, what may go wrong, and what is not as it was."""
-    heading = f"Submit again what job {plan.ref} ran:"
-    yield from console.heading(heading)
+    yield from console.heading(f"Submit again what job {plan.ref} ran:")
     rows = [("folder", plan.recorded.folder), ("command", shlex.join(plan.words))]
     if plan.may_run_twice:
         rows += [("warning", plan.may_run_twice)]
@@ -386,5 +347,4 @@ def rerun_lines(plan: RerunPlan, console: Console) -> Iterator[str]:
         hanging = _INDENT * 2 if name in ("folder", "command") else " " * 11
         yield from console.prose(value, f"{_INDENT}{name:<8} ", hanging)
     for line in plan.script_diff:
-        text = console.line(f"{_INDENT * 3}{one_line(line)}")
-        yield console.styled(text, _DIFF_STYLES.get(line[:1], Style.PLAIN))
+        yield console.styled(console.line(f"{_INDENT * 3}{line}"), _DIFF_STYLES.get(line[:1], Style.PLAIN))

@@ -6,9 +6,8 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.model import clock, span, state_counts
+from jobmon.views.model import clock, fields, span, state_counts
 from jobmon.views.progress import WILL_TIME_OUT, eta, finish, problems, progress_age, workers_count
-from jobmon.views.record import fields
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.finding import Severity

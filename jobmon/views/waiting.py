@@ -11,13 +11,13 @@ from jobmon.views.model import (
     counted_states,
     doubt,
     elapsed,
+    fields,
     pending_reason,
     span,
     state,
     state_counts,
     status_json,
 )
-from jobmon.views.record import fields
 from jobmon.views.restarts import restart_text
 from jobmon.views.running import job_progress
 from jobmon_core.app.jobs.find import StateGroup, group_of

@@ -6,9 +6,8 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.diagnosis import explanation, notes_json, numbered
-from jobmon.views.model import clock, counted_states, span, state_counts, task_state
+from jobmon.views.model import clock, counted_states, fields, span, state_counts, task_state
 from jobmon.views.progress import eta
-from jobmon.views.record import fields
 from jobmon.views.restarts import lineage_text
 from jobmon.views.tasks import time_rows
 from jobmon.views.telemetry import figures

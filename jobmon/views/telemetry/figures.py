@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.model import age, clock
-from jobmon.views.record import fields, known_fields
+from jobmon.views.model import age, clock, fields, known_fields
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.domain.humanize import count, joined, size
 from jobmon_core.domain.node.telemetry.model import GONE, WorkerStatus

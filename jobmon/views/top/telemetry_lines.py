@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
@@ -20,9 +21,13 @@ from jobmon.views.telemetry.figures import (
     temperature,
     worker_name,
 )
+from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Column, Section, Span, bar, table, titled
-from jobmon_core.domain.humanize import size
-from jobmon_core.domain.logs.progress.workers import WorkerState
+from jobmon.views.top.job_list import note, rate_per_s
+from jobmon_core.app.jobs.find import StateGroup
+from jobmon_core.domain.humanize import rate, size
+from jobmon_core.domain.logs.progress.figures import percentage, units
+from jobmon_core.domain.logs.progress.workers import WorkerState, worker_rate_per_s, worker_state
 from jobmon_core.domain.node.telemetry.model import GONE, WorkerStatus
 from jobmon_core.domain.node.telemetry.summary import (
     all_gpus,
@@ -36,26 +41,11 @@ from jobmon_core.domain.node.telemetry.summary import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from jobmon.views.top.drawing import Symbols
-    from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.logs.progress.model import WorkerProgress
-    from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Sample
-    from jobmon_core.domain.node.telemetry.summary import NodeGpu, NodeWorker
-import re
-
-from jobmon.views.text_width import text_width
-from jobmon.views.top.job_list import note, rate_per_s
-from jobmon_core.app.jobs.find import StateGroup
-from jobmon_core.domain.humanize import rate
-from jobmon_core.domain.logs.progress.figures import percentage, units
-from jobmon_core.domain.logs.progress.workers import worker_rate_per_s, worker_state
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from jobmon.views.top.drawing import Line, Symbols
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.logs.progress.model import Progress, WorkerProgress
+    from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Sample
+    from jobmon_core.domain.node.telemetry.summary import NodeGpu, NodeWorker
 
 
 _BAR = 8

@@ -1,4 +1,4 @@
-"""The section of a handover page about one job."""
+"""The handover page, in Markdown: with it alone, a stranger can look at, resume and stop each job."""
 
 from __future__ import annotations
 
@@ -6,25 +6,160 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+from jobmon.views.artifacts import at_least, saved_text
 from jobmon.views.model import age, cause, doubt, elapsed, failed_task, pending_text, stamp, state
 from jobmon.views.running import job_progress
 from jobmon.views.tasks import unwatched_note
+from jobmon_core import __version__
 from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.app.jobs.overview import in_order, may_still_run
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
 from jobmon_core.domain.humanize import count, size
 from jobmon_core.domain.many.provenance.model import ScriptKind
 from jobmon_core.domain.many.provenance.script_references import without_values
+from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.visible_text import in_markdown, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from jobmon_core.app.handover_facts import HandoverJob
+    from jobmon_core.app.handover_facts import Handover, HandoverJob
     from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
     from jobmon_core.domain.artifacts.model import Outputs
+    from jobmon_core.domain.job.job_settings import ChainStage
     from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.many.groups.model import Group
+
+
+_MAX_DONE = 20
+
+
+def handover_page(found: Handover, setup: Sequence[str]) -> str:
+    """Return the whole page, without secrets; ``setup`` makes its commands work in a new shell."""
+    return redacted("\n".join(map(one_line, _page(found, setup)))) + "\n"
+
+
+def _page(found: Handover, setup: Sequence[str]) -> Iterator[str]:
+    yield from part(f"# Handover: the jobs of {found.user}")
+    at = stamp(found.at_s, "%Y-%m-%d %H:%M %Z")
+    has_unwatched = any(group_of(job.job) is StateGroup.UNWATCHED for job in found.jobs)
+    but = ", except those marked `no longer watched`" if has_unwatched else ""
+    yield from part(
+        f"jobmon {__version__} wrote this page on {at}. A monitor, a process of jobmon, watches each job"
+        f" below that has not ended{but}, and sends a message when it ends or stops making progress. The"
+        " states are those of that time; the first commands show how things are now."
+    )
+    if found.no_messages:
+        yield from part(f"**Messages do not arrive:** {found.no_messages}. Look at `jobmon status` instead.")
+    yield from _first_commands(found, setup)
+    yield from _overview(found)
+    yield from _order(found.jobs)
+    yield from _groups(found.groups)
+    for job in found.jobs:
+        yield from job_section(job, found.at_s)
+    yield from _done(found)
+
+
+def _first_commands(found: Handover, setup: Sequence[str]) -> Iterator[str]:
+    open_jobs = [each.view.status for each in found.jobs if not each.job.finished]
+    hosts = {status.owner.host for status in open_jobs if status.owner}
+    yield from part("## The first commands")
+    yield from part(f"Log in on {' or '.join(sorted(hosts or {found.host}))} as {found.user}, then:")
+    yield from shell(
+        *setup,
+        "jobmon recover    # restarts monitors that died, e.g. in a reboot; safe at any time",
+        "jobmon status     # the list of jobs, those of the last days included",
+        "jobmon patrol     # only what has changed since you last ran it; does not affect scheduled patrols",
+    )
+    acts = any(group.settings.then or group.settings.hold_when_broken for group in found.groups)
+    lost = "the messages stop, and `--then` and `--hold-when-broken` of groups do nothing"
+    yield from part(
+        "The other commands on this page need the lines above `jobmon recover`, too. `jobmon help COMMAND`"
+        " explains a command. The jobs run without jobmon: if it stops,"
+        f" {lost if acts else 'only the messages stop'}."
+    )
+    for problem in found.problems:
+        yield from part(f"**Not known:** {problem}")
+
+
+def _overview(found: Handover) -> Iterator[str]:
+    yield from part("## The jobs")
+    if not found.jobs:
+        yield from part("No job is running, pending or failed.")
+        return
+    yield "| job | name | state | progress |"
+    yield "|---|---|---|---|"
+    for job in found.jobs:
+        shown = job_progress(job.view.status, job.view.progress, found.at_s)
+        cells = (str(job.job.ref), job.job.name, state(job.job), shown)
+        yield f"| {' | '.join(in_markdown(each) or '-' for each in cells)} |"
+    yield ""
+
+
+def _order(jobs: Sequence[HandoverJob]) -> Iterator[str]:
+    names = {str(job.job.job_id): job.job.name for job in jobs}
+    jobs = [job for job in jobs if not job.job.closed]
+    waiting = [(job, each) for job in jobs for each in job.waits_for]
+    stages = [(job, job.job.settings and job.job.settings.chain) for job in jobs]
+    chained = [(job, stage) for job, stage in stages if stage]
+    if not waiting and not chained:
+        return
+    yield from part("## What waits for what")
+    for job, each in waiting:
+        other = in_markdown(f"{each.job} {names.get(each.job.partition('_')[0], '')}")
+        yield f"- {_title(job)} starts when {other} {each.condition}."
+    for job, stage in chained:
+        yield f"- {_stage(job, stage, chained)}."
+    yield ""
+    never = "If a job fails, those that wait for its success never start."
+    yield from part(f"{never} Cancel them, or resume the chain.")
+
+
+def _stage(job: HandoverJob, stage: ChainStage, chained: Sequence[tuple[HandoverJob, ChainStage]]) -> str:
+    text = f"{_title(job)} is stage {stage.number} of {stage.total} of a chain"
+    if before := _before(job, stage, chained):
+        text += f", and starts when {_title(before)} has succeeded"
+    if stage.later:
+        text += f"; after it: {', '.join(map(code, stage.later))}"
+    return text
+
+
+def _before(
+    job: HandoverJob, stage: ChainStage, chained: Sequence[tuple[HandoverJob, ChainStage]]
+) -> HandoverJob | None:
+    """Return the job of the previous stage: the newest earlier one whose next stage is this one."""
+    later = (stage.stage, *stage.later)
+    earlier = [each for each, its in chained if its.later == later and each.job.job_id < job.job.job_id]
+    return max(earlier, key=lambda each: each.job.job_id, default=None)
+
+
+def _groups(groups: Iterable[Group]) -> Iterator[str]:
+    groups = list(groups)
+    if not groups:
+        return
+    yield from part("## Groups of jobs")
+    for group in groups:
+        log = f"; its log: {code(group.log.path)}" if group.log.path else ""
+        yield f"- {code(group.name)} has {count(len(group.members), 'run')}{log}"
+    yield ""
+    yield from shell(*(f"jobmon group status {group.name}" for group in groups))
+
+
+def _done(found: Handover) -> Iterator[str]:
+    if not found.done:
+        return
+    yield from part("## Completed")
+    for status in found.done[-_MAX_DONE:]:
+        yield f"- {in_markdown(f'{status.job.ref} {status.job.name}')}"
+    if len(found.done) > _MAX_DONE:
+        yield f"- and {len(found.done) - _MAX_DONE:,} earlier ones: `jobmon status`"
+    yield ""
+
+
+def _title(job: HandoverJob) -> str:
+    return in_markdown(f"{job.job.ref} {job.job.name}")
+
 
 _TIME = "%Y-%m-%d %H:%M"
 _MAX_FAILED = 8  # tasks that are named
@@ -53,14 +188,8 @@ def _facts(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
     yield "cause", in_markdown(cause(job))
     yield "doubt", in_markdown(doubt(job))
     yield "pending", pending_text(job)
-    tasks = []
     if len(job.tasks) > 1:
-        tasks = in_order([*job.tasks.values()])
-    failed = [task for task in tasks if task.end and task.end.outcome is Outcome.FAILURE]
-    for task in failed[:_MAX_FAILED]:
-        yield "failed", in_markdown(failed_task(job, task))
-    if len(failed) > _MAX_FAILED:
-        yield "failed", f"{count(len(failed) - _MAX_FAILED, 'more task')}"
+        yield from (("failed", text) for text in _failed_tasks(job))
     yield "progress", job_progress(entry.view.status, entry.view.progress, now_s)
     for live in entry.view.tasks:
         yield from (("wrong now", in_markdown(event.text)) for event in live.ongoing)
@@ -74,38 +203,40 @@ def _facts(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
         yield f"note of {stamp(note.at_s, _TIME)}", in_markdown(note.text)
 
 
+def _failed_tasks(job: WatchedJob) -> Iterator[str]:
+    tasks = in_order([*job.tasks.values()])
+    failed = [task for task in tasks if task.end and task.end.outcome is Outcome.FAILURE]
+    yield from (in_markdown(failed_task(job, task)) for task in failed[:_MAX_FAILED])
+    if len(failed) > _MAX_FAILED:
+        yield count(len(failed) - _MAX_FAILED, "more task")
+
+
 def _ended_s(entry: HandoverJob) -> int | None:
     """Return when the last task ended, if all have."""
-    ends = [task.end for task in entry.job.tasks.values()]
-    if not entry.job.ended or not all(ends):
+    ends = [task.end for task in entry.job.tasks.values() if task.end]
+    if not entry.job.ended or len(ends) < len(entry.job.tasks):
         return None
-    return max((end.ended_s or 0 for end in ends if end), default=0) or None
+    return max((end.ended_s or 0 for end in ends), default=0) or None
 
 
 def _submitted(entry: HandoverJob) -> str:
     record = entry.record
     if record is None or record.arguments_hidden:
-        if entry.job.workdir:
-            return f"in {code(entry.job.workdir)}"
-        return ""
-    is_command = record.script is not None and record.script.kind is ScriptKind.COMMAND
-    arguments = record.arguments if is_command else without_values(record.arguments)
-    backend = ["--backend", entry.job.backend]
-    if entry.job.backend == DEFAULT_BACKEND:
-        backend = []
-    words = ("jobmon", "run", "--") if is_command else ("jobmon", "submit", *backend)
+        return f"in {code(entry.job.workdir)}" if entry.job.workdir else ""
+    arguments, words = record.arguments, ["jobmon", "run", "--"]
+    if record.script is None or record.script.kind is not ScriptKind.COMMAND:
+        arguments, words = without_values(record.arguments), ["jobmon", "submit"]
+        if entry.job.backend != DEFAULT_BACKEND:
+            words += ["--backend", entry.job.backend]
     if arguments:
         return f"{code(shlex.join((*words, *arguments)))} in {code(record.folder)}"
     return ""
 
 
 def _files(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
-    expected = None
-    if entry.job.settings:
-        expected = entry.job.settings.expected_outputs
     for artifacts in entry.view.progress.artifacts.values():
         if outputs := artifacts.outputs:
-            yield "outputs", _outputs(outputs, expected)
+            yield "outputs", _outputs(outputs, entry.job.own_settings.expected_outputs)
         if artifacts.disk:
             looked = age(max(0.0, now_s - artifacts.looked_s))
             yield "disk", f"{size(artifacts.disk.free_bytes)} free, {looked} ago"
@@ -117,10 +248,7 @@ def _outputs(outputs: Outputs, expected: int | None) -> str:
     if outputs.problem:
         return f"{in_markdown(outputs.problem)}: {code(outputs.folder)}"
     number = f"{outputs.count:,} of {count(expected, 'file')}" if expected else count(outputs.count, "file")
-    at_least = ""
-    if outputs.is_partial:
-        at_least = "at least "
-    return f"{at_least}{number}, {size(outputs.total.size_bytes)}, in {code(outputs.folder)}"
+    return f"{at_least(outputs)}{number}, {size(outputs.total.size_bytes)}, in {code(outputs.folder)}"
 
 
 def _checkpoints(found: FoundCheckpoints, now_s: float) -> Iterator[tuple[str, str]]:
@@ -128,19 +256,14 @@ def _checkpoints(found: FoundCheckpoints, now_s: float) -> Iterator[tuple[str, s
         yield "checkpoints", f"in {code(found.place)}: {one_line(found.problem)}"
         return
     best = found.newest_complete
-    at_least = ""
-    if found.is_partial:
-        at_least = "at least "
     number = count(len(found.checkpoints), "checkpoint")
-    yield "checkpoints", f"{at_least}{number} in {code(found.place)}"
+    yield "checkpoints", f"{at_least(found)}{number} in {code(found.place)}"
     if best is None:
         yield "newest complete checkpoint", "none"
         return
-    label = "newest checkpoint, not certain to be complete"
-    if best.is_complete:
-        label = "newest complete checkpoint"
-    step = "" if best.step is None else f"step {best.step}, "
-    yield label, f"{code(f'{found.folder}/{best.path}')} ({step}saved {age(now_s - best.saved_s)} ago)"
+    certain, uncertain = "newest complete checkpoint", "newest checkpoint, not certain to be complete"
+    path = code(f"{found.folder}/{best.path}")
+    yield certain if best.is_complete else uncertain, f"{path} ({saved_text(best, now_s)})"
     if best.resume:
         yield "how a program resumes from it", code(best.resume)
 
@@ -172,13 +295,11 @@ def _purpose_of_diagnose(job: WatchedJob) -> str:
 def _stop(entry: HandoverJob) -> Iterator[str]:
     if not entry.stop:
         return
-    owner, backend = entry.view.status.owner, entry.job.backend
-    where = ""
-    if owner and is_local(backend):
-        where = f", on {owner.host}"
+    owner, is_here = entry.view.status.owner, is_local(entry.job.backend)
+    where = f", on {owner.host}" if owner and is_here else ""
     status = f"`jobmon status {entry.job.ref}`"
     yield from part(f"Stop the job{where}:")
-    if is_local(backend):
+    if is_here:
         yield from part(f"First check with {status} that it still runs: its process may be gone.")
     yield from shell(*entry.stop)
     yield from part(f"{status} then shows that it ended. `jobmon cancel` only stops the watching.")
@@ -218,9 +339,7 @@ def _resume_heading(job: WatchedJob) -> str:
         return "Resume:"
     if not job.closed:
         return "Resume, but only after it has ended (else it runs twice):"
-    why = "does not watch it any more"
-    if job.outcome:
-        why = "found no proof that it has"
+    why = "found no proof that it has" if job.outcome else "does not watch it any more"
     return f"Resume, but only if it has ended (else it runs twice): jobmon {why}."
 
 
@@ -233,9 +352,7 @@ def code(text: str) -> str:
     """Return a text as inline code."""
     text = one_line(text)
     ticks = "`" * (_longest_ticks(text) + 1)
-    if "`" in text:
-        return f"{ticks} {text} {ticks}"
-    return f"`{text}`"
+    return f"{ticks} {text} {ticks}" if "`" in text else f"`{text}`"
 
 
 def shell(*commands: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The section of a handover page about one job: jobs that may still run, and ends."""
+"""The handover page, and its section about one job."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon.views.handover.job import job_section
-from jobmon.views.handover.page import handover_page
+from jobmon.views.handover import handover_page, job_section
 from jobmon_core.app.handover_facts import Handover, HandoverJob, Resume
 from jobmon_core.app.live.job_view import JobFiles, JobView
 from jobmon_core.domain.artifacts.model import Artifacts, Growth, Outputs
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.many.groups.model import Group, GroupSettings
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from tests.support.job_records import NOW_S, RUNNING, ended, failed, job_of, status_of, succeeded
 
@@ -109,3 +109,19 @@ def test_diagnose_is_named_with_what_it_tells_about_this_job(job: WatchedJob, pu
 def test_outputs_that_could_not_be_counted_are_not_given_as_none(outputs: Outputs, line: str) -> None:
     progress = JobProgress(artifacts={"": Artifacts(NOW_S, outputs)})
     assert line in job_section(entry(job_of(RUNNING), progress), NOW_S)
+
+
+@pytest.mark.parametrize(
+    ("settings", "what_stops"),
+    [
+        (GroupSettings(), "only the messages stop."),
+        (
+            GroupSettings(then=("make", "plots")),
+            "the messages stop, and `--then` and `--hold-when-broken` of groups do nothing.",
+        ),
+    ],
+)
+def test_it_says_what_stops_if_jobmon_stops(settings: GroupSettings, what_stops: str) -> None:
+    groups = (Group("sweep1", NOW_S, settings),)
+    page = handover_page(Handover(NOW_S, "me", "login1", (), groups=groups), ())
+    assert f"The jobs run without jobmon: if it stops, {what_stops}" in page
