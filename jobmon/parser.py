@@ -15,7 +15,10 @@ from jobmon.views.text_width import fill
 from jobmon_core import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from jobmon.views.console import Lines
+
 
 _MAX_COLUMNS = 80
 ALIASES = {"prune": "forget", "test-alerts": "test"}
@@ -86,7 +89,7 @@ def load_command(name: str) -> Command:
     return cast("Command", importlib.import_module(f"jobmon.commands.{module}"))
 
 
-def _overview(groups: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+def _overview(groups: Mapping[str, Mapping[str, str]]) -> Lines:
     width = max(len(name) for commands in groups.values() for name in commands)
     for title, commands in groups.items():
         yield f"{title}:"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.api.records import explanation_of
 from jobmon.commands.common import (
@@ -31,11 +31,14 @@ from jobmon_core.domain.errors import JobmonError, UnknownJob
 from jobmon_core.domain.job.tracking.user_override import UserOverride
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from jobmon.views.console import Lines
+    from jobmon.views.model import Json
     from jobmon_core.context import Context
     from jobmon_core.domain.node.health.model import HealthReport
     from jobmon_core.domain.slurm.job_ids import JobRef
+
 
 DESCRIPTION = """\
 Say what is wrong with a job. Of one that has ended, explain why it failed: the cause, the log lines that
@@ -131,7 +134,7 @@ def _print(
         print_lines(_lines(ctx, each, now_s))
 
 
-def _json(ctx: Context, found: Report | PendingAnswer, now_s: float) -> dict[str, Any]:
+def _json(ctx: Context, found: Report | PendingAnswer, now_s: float) -> Json:
     if isinstance(found, PendingAnswer):
         return why_json(found, now_s)
     known = report_json(found)
@@ -140,7 +143,7 @@ def _json(ctx: Context, found: Report | PendingAnswer, now_s: float) -> dict[str
     return known
 
 
-def _lines(ctx: Context, found: Report | PendingAnswer, now_s: float) -> Iterator[str]:
+def _lines(ctx: Context, found: Report | PendingAnswer, now_s: float) -> Lines:
     console = stdout_console()
     if isinstance(found, PendingAnswer):
         yield from why_lines(found, now_s, console)

@@ -6,7 +6,7 @@ import signal
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
     Errors,
@@ -47,6 +47,7 @@ from jobmon_core.lifecycle.start import MonitorStarter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from jobmon.views.model import Json
     from jobmon_core.app.groups.jobs import GroupRun
     from jobmon_core.app.groups.submit_runs import RunResult
     from jobmon_core.context import Context
@@ -123,7 +124,7 @@ def forget(options: Options) -> int:
 
 def _settings(options: Options) -> Callable[[GroupSettings], GroupSettings]:
     names = ("interval_s", "messages", "then", "stop_after", "hold_when_broken")
-    given: dict[str, Any] = {name: getattr(options, name) for name in names}
+    given: Json = {name: getattr(options, name) for name in names}
     changes = {name: value for name, value in given.items() if value is not None}
     if options.then:
         changes["then_folder"] = str(Path.cwd())

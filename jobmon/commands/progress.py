@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
     Options,
@@ -32,10 +32,12 @@ from jobmon_core.app.live.telemetry import tasks_with_agents
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from jobmon.views.model import Json
     from jobmon_core.app.jobs.progress import ProgressReport
     from jobmon_core.context import Context
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
+
 
 DESCRIPTION = """\
 Show how far along a job or any program is: what its log says of steps, epochs or items, loss, learning
@@ -119,7 +121,7 @@ def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: Options) -> int:
     return exit_code
 
 
-def _about(ctx: Context, job: WatchedJob, ref: JobRef, now_s: float) -> dict[str, Any]:
+def _about(ctx: Context, job: WatchedJob, ref: JobRef, now_s: float) -> Json:
     status, progress = current_status(ctx, job), ctx.progress_file(job.id).read()
     about = {"job_id": str(ref), "name": job.name, "phase": phase_of(status, progress, now_s)}
     tasks = [live for live in tasks_with_agents(ctx, status, progress, now_s) if live.ref == str(ref)]

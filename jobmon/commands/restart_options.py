@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.errors import UsageError
 
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
 
+    from jobmon.views.model import Json
     from jobmon_core.domain.job.job_settings import JobSettings, RestartSettings
+
 
 RESTART = "--restart"  # its value, if any, follows an equals sign
 SET_ASIDE = "--set-aside"
@@ -98,10 +100,10 @@ def restart_change(
     return change
 
 
-def _changes(values: Mapping[str, str]) -> dict[str, Any]:
+def _changes(values: Mapping[str, str]) -> Json:
     from jobmon_core.domain.job.restart.config import checked_resume_arg, fault_of_cause
 
-    changes: dict[str, Any] = {"set_aside": True} if SET_ASIDE in values else {}
+    changes: Json = {"set_aside": True} if SET_ASIDE in values else {}
     if causes := values.get("--restart-on"):
         changes["on"] = tuple(filter(None, (each.strip() for each in causes.split(","))))
         if fault := next(filter(None, map(fault_of_cause, changes["on"])), None):

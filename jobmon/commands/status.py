@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
     JOB_HELP,
@@ -32,12 +32,13 @@ from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from jobmon.views.console import Lines
+    from jobmon.views.model import Json
     from jobmon_core.app.jobs.find import Selected
     from jobmon_core.app.jobs.overview import Overview
     from jobmon_core.context import Context
     from jobmon_core.lifecycle.health import JobStatus
+
 
 DESCRIPTION = """\
 List the jobs that are watched or have undelivered messages, and those that ended, or that you stopped
@@ -134,7 +135,7 @@ def run(options: Options) -> int:
     return int(bool(unknown))
 
 
-def _as_json(ctx: Context, status: JobStatus, known: Overview, now_s: float) -> dict[str, Any]:
+def _as_json(ctx: Context, status: JobStatus, known: Overview, now_s: float) -> Json:
     progress = known.progress.get(status.job.id, _NO_PROGRESS)
     tasks = tasks_with_agents(ctx, status, progress, now_s)
     alerts = alerts_json(job_alerts(ctx, status.job))
@@ -159,7 +160,7 @@ def _select(ctx: Context, selection: Selection, now_s: float) -> tuple[Overview,
     return known, select(known.jobs, selection, now_s)
 
 
-def _notices(ctx: Context, selected: Selected) -> Iterator[str]:
+def _notices(ctx: Context, selected: Selected) -> Lines:
     if any(not each.job.closed for each in selected.jobs) and (fault := config_fault(ctx)):
         yield fault
     if any(each.health is Health.DEAD for each in selected.jobs):

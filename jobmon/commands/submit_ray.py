@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.commands.common import Options, Parser, positive
 from jobmon.commands.watch import ADDRESS_HELP
@@ -24,7 +24,9 @@ from jobmon_core.domain.job.job_settings import JobSettings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jobmon.views.model import Json
     from jobmon_core.app.runs.submit_request import SubmitRequest
+
 
 DESCRIPTION = """\
 Submit a command to a Ray cluster, as `ray job submit` does, and watch it in the background. Ray itself
@@ -111,7 +113,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help=argparse.SUPPRESS)
 
 
-def _description(options: Options, command: Sequence[str]) -> dict[str, Any]:
+def _description(options: Options, command: Sequence[str]) -> Json:
     environment = dict(options.runtime_env_json or {})
     if options.runtime_env:
         environment = _yaml_object(options.runtime_env)
@@ -131,7 +133,7 @@ def _description(options: Options, command: Sequence[str]) -> dict[str, Any]:
     return {**(options.job_json or {}), "entrypoint": entrypoint, **given}
 
 
-def _yaml_object(path: Path) -> dict[str, Any]:
+def _yaml_object(path: Path) -> Json:
     import yaml
 
     try:
@@ -145,7 +147,7 @@ def _yaml_object(path: Path) -> dict[str, Any]:
     return data
 
 
-def _object(text: str) -> dict[str, Any]:
+def _object(text: str) -> Json:
     try:
         data = json.loads(text)
     except ValueError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
 from jobmon.views.model import age, fields, iso, known_fields, span
@@ -10,9 +10,8 @@ from jobmon.views.table import Cell, table_lines
 from jobmon_core.domain.humanize import count, joined, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines, Rows
+    from jobmon.views.model import Json
     from jobmon_core.app.artifacts.verify import CheckpointList
     from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint, FoundCheckpoints
     from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Disk, Growth, Outputs
@@ -98,7 +97,7 @@ def disk_text(disk: Disk) -> str:
     return text
 
 
-def artifacts_rows(found: Artifacts, now_s: float, *, is_running: bool) -> Iterator[tuple[str, str]]:
+def artifacts_rows(found: Artifacts, now_s: float, *, is_running: bool) -> Rows:
     """Yield the rows of ``jobmon show``."""
     if outputs := found.outputs:
         yield "outputs", outputs_text(outputs, found.looked_s, is_running=is_running) + _where(outputs)
@@ -116,7 +115,7 @@ def _where(found: Outputs | Checkpoints) -> str:
     return f"{':' if found.problem else ', in'} {found.folder}{found_by}"
 
 
-def artifacts_json(found: Artifacts) -> dict[str, Any]:
+def artifacts_json(found: Artifacts) -> Json:
     """Return the documented keys of ``jobmon progress JOB --json``; what is not known is null."""
     return {
         "outputs": _outputs_json(found.outputs, found.looked_s) if found.outputs else None,
@@ -125,17 +124,17 @@ def artifacts_json(found: Artifacts) -> dict[str, Any]:
     }
 
 
-def _disk_json(disk: Disk) -> dict[str, Any]:
+def _disk_json(disk: Disk) -> Json:
     limited = disk if disk.total_inodes else None
     return fields(disk, "free_bytes", "total_bytes") | fields(limited, "free_inodes", "total_inodes")
 
 
-def _folder_json(found: Outputs | Checkpoints) -> dict[str, Any]:
+def _folder_json(found: Outputs | Checkpoints) -> Json:
     known = fields(found, "folder", "count", found_in_log="is_found") | known_fields(found, "problem")
     return known | {"all_counted": not found.is_partial}
 
 
-def _outputs_json(outputs: Outputs, looked_s: float) -> dict[str, Any]:
+def _outputs_json(outputs: Outputs, looked_s: float) -> Json:
     return {
         **_folder_json(outputs),
         **_growth_json(outputs.total, looked_s),
@@ -145,7 +144,7 @@ def _outputs_json(outputs: Outputs, looked_s: float) -> dict[str, Any]:
     }
 
 
-def _growth_json(found: Growth, looked_s: float) -> dict[str, Any]:
+def _growth_json(found: Growth, looked_s: float) -> Json:
     rate_per_s = found.rate_per_s(looked_s)
     return {
         "size_bytes": found.size_bytes,
@@ -154,7 +153,7 @@ def _growth_json(found: Growth, looked_s: float) -> dict[str, Any]:
     }
 
 
-def _checkpoints_json(found: Checkpoints) -> dict[str, Any]:
+def _checkpoints_json(found: Checkpoints) -> Json:
     return {
         **_folder_json(found),
         **fields(found.newest, latest="name"),
@@ -169,7 +168,7 @@ _HEADERS = ("", "CHECKPOINT", "STEP", "SIZE", "SAVED", "STATE")
 _STEPS = ((5, 24), (1, 16), (5, 8))
 
 
-def checkpoint_lines(listed: CheckpointList, now_s: float, console: Console) -> Iterator[str]:
+def checkpoint_lines(listed: CheckpointList, now_s: float, console: Console) -> Lines:
     """Yield a summary, a table, newest first, and which checkpoint to resume from."""
     found = listed.found
     if found.problem or not found.checkpoints:
@@ -210,7 +209,7 @@ def _state(checkpoint: Checkpoint) -> str:
     return f"not certain: {checkpoint.why}"
 
 
-def _conclusions(listed: CheckpointList, now_s: float) -> Iterator[tuple[str, str]]:
+def _conclusions(listed: CheckpointList, now_s: float) -> Rows:
     found = listed.found
     best = found.newest_complete
     for each in found.newer[:3]:
@@ -225,7 +224,7 @@ def _conclusions(listed: CheckpointList, now_s: float) -> Iterator[tuple[str, st
         yield "next", due
 
 
-def checkpoints_json(listed: CheckpointList, now_s: float) -> dict[str, Any]:
+def checkpoints_json(listed: CheckpointList, now_s: float) -> Json:
     """Return the documented keys of ``jobmon checkpoints --json``; what is not known is null."""
     found, best = listed.found, listed.found.newest_complete
     return {
@@ -241,6 +240,6 @@ def checkpoints_json(listed: CheckpointList, now_s: float) -> dict[str, Any]:
     }
 
 
-def _listed_json(checkpoint: Checkpoint) -> dict[str, Any]:
+def _listed_json(checkpoint: Checkpoint) -> Json:
     known = fields(checkpoint, "path", "framework", "step", "size_bytes", complete="is_complete")
     return {**known, **known_fields(checkpoint, "why"), "saved": iso(checkpoint.saved_s)}

@@ -10,9 +10,10 @@ from jobmon_core.domain.finding import Finding, Severity, worst
 from jobmon_core.domain.humanize import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines
+
 
 _MARKS = {
     Severity.CRITICAL: ("FAIL", Style.BAD),
@@ -35,7 +36,7 @@ _VERDICTS = {
 _PROBLEMS = (Severity.WARNING, Severity.CRITICAL)  # the worst last, above the prompt
 
 
-def check_lines(items: Sequence[Finding], console: Console, *, shows_all: bool = False) -> Iterator[str]:
+def check_lines(items: Sequence[Finding], console: Console, *, shows_all: bool = False) -> Lines:
     """Yield the items that warn or fail, the failed ones last; then the result.
 
     The others come first if ``shows_all``, else they are only counted.
@@ -50,7 +51,7 @@ def check_lines(items: Sequence[Finding], console: Console, *, shows_all: bool =
     yield from console.prose(_result(items, shows_all=shows_all))
 
 
-def problem_lines(items: Sequence[Finding], console: Console) -> Iterator[str]:
+def problem_lines(items: Sequence[Finding], console: Console) -> Lines:
     """Yield only the items that warn or fail, the failed ones last."""
     for status in _PROBLEMS:
         for item in items:
@@ -58,7 +59,7 @@ def problem_lines(items: Sequence[Finding], console: Console) -> Iterator[str]:
                 yield from item_lines(item, console)
 
 
-def item_lines(item: Finding, console: Console) -> Iterator[str]:
+def item_lines(item: Finding, console: Console) -> Lines:
     """Yield one item, and what to do about it."""
     mark, style = _MARKS[item.severity]
     pad = " " * (_MARK_WIDTH - len(mark))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
 from jobmon.views.model import fields, iso, known_fields, span
@@ -10,17 +10,17 @@ from jobmon_core.domain.artifacts.completeness import Depth, is_unfinished_copy
 from jobmon_core.domain.humanize import count, listed, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines, Rows
+    from jobmon.views.model import Json
     from jobmon_core.domain.artifacts.completeness import Completeness, Difference
+
 
 _MAX_NAMED = 5
 _MAX_LISTED = 1_000  # in JSON
 _COMPARED = {Depth.COUNT: "same names", Depth.SIZE: "same sizes", Depth.SHA256: "same contents"}
 
 
-def completeness_lines(found: Completeness, console: Console) -> Iterator[str]:
+def completeness_lines(found: Completeness, console: Console) -> Lines:
     """Yield the verdict with a summary, then what is missing, wrong or not certain."""
     verdict, style = "not certain", Style.ATTENTION
     if found.is_complete:
@@ -46,7 +46,7 @@ def _summary(found: Completeness) -> str:
     return text
 
 
-def _details(found: Completeness) -> Iterator[tuple[str, str]]:
+def _details(found: Completeness) -> Rows:
     if found.missing:
         yield "missing", f"{count(len(found.missing), 'file')}: {listed(found.missing, _MAX_NAMED)}"
     known = {f"{found.folder}/{each.name}" for each in found.different}
@@ -61,7 +61,7 @@ def _details(found: Completeness) -> Iterator[tuple[str, str]]:
     yield from _remarks(found)
 
 
-def _remarks(found: Completeness) -> Iterator[tuple[str, str]]:
+def _remarks(found: Completeness) -> Rows:
     copies = [name for name in found.extra if is_unfinished_copy(name)]
     extra = [name for name in found.extra if not is_unfinished_copy(name)]
     if copies:
@@ -89,7 +89,7 @@ def _difference(each: Difference) -> str:
     return f"{each.name} has {sizes}{', still growing' if each.is_growing else ''}"
 
 
-def completeness_json(found: Completeness, job_id: str | None = None) -> dict[str, Any]:
+def completeness_json(found: Completeness, job_id: str | None = None) -> Json:
     """Return the documented keys of ``jobmon verify --json``; lists hold at most 1,000 entries."""
     different, damaged = found.different[:_MAX_LISTED], found.damaged[:_MAX_LISTED]
     of_difference = ("name", "size_bytes", "expected_bytes")

@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from jobmon.views.text_width import sentences, text_width, truncated, wrap, wrap_unbroken
 from jobmon_core.domain.visible_text import one_line
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from jobmon_core.app.jobs.output import OutputText
+
+    Lines: TypeAlias = Iterator[str]
+    Rows: TypeAlias = Iterator[tuple[str, str]]
 
 
 _MIN_WIDTH = 20
@@ -69,13 +72,13 @@ class Console:
         """Return a text as `prose` does, in a style."""
         return [self.styled(line, style) for line in self.prose(text, indent, hanging)]
 
-    def headed(self, text: str, style: Style, indent: str = "", hanging: str = "  ") -> Iterator[str]:
+    def headed(self, text: str, style: Style, indent: str = "", hanging: str = "  ") -> Lines:
         """Yield a text as `prose` returns it, its first line in a style."""
         first, *more = self.prose(text, indent, hanging)
         yield self.styled(first, style)
         yield from more
 
-    def rows(self, rows: Iterable[tuple[str, str]], width: int, indent: str = "") -> Iterator[str]:
+    def rows(self, rows: Iterable[tuple[str, str]], width: int, indent: str = "") -> Lines:
         """Yield each name, in ``width`` columns, and its value, ``to do`` as `advice`; no name repeats."""
         last = ""
         for name, value in rows:

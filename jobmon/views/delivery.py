@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.views.model import clock
 from jobmon_core.domain.humanize import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from jobmon.views.console import Rows
+    from jobmon.views.model import Json
     from jobmon_core.app.messages.mute import JobAlerts
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.lifecycle.health import JobStatus
@@ -51,7 +51,7 @@ def _pending(entry: OutboxEntry, channel: str, now_s: float) -> str:
     return f"not sent{channel} yet, {next_try}"
 
 
-def undelivered(status: JobStatus, now_s: float) -> Iterator[tuple[str, str]]:
+def undelivered(status: JobStatus, now_s: float) -> Rows:
     """Yield the state of each undelivered message, and what the user can do about it."""
     for entry in status.job.outbox:
         if not entry.is_undelivered:
@@ -77,7 +77,7 @@ def advice(entry: OutboxEntry, status: JobStatus) -> str:
     return ""
 
 
-def alert_rows(alerts: JobAlerts, now_s: float) -> Iterator[tuple[str, str]]:
+def alert_rows(alerts: JobAlerts, now_s: float) -> Rows:
     """Yield names and values for ``jobmon show``."""
     if alerts.muted_until_s is not None:
         yield "muted", f"until {clock(alerts.muted_until_s, now_s)}; `jobmon mute` lists what you muted"
@@ -85,6 +85,6 @@ def alert_rows(alerts: JobAlerts, now_s: float) -> Iterator[tuple[str, str]]:
         yield "ack", f"you acknowledged it at {clock(alerts.acknowledged_s, now_s)}"
 
 
-def alerts_json(alerts: JobAlerts) -> dict[str, Any]:
+def alerts_json(alerts: JobAlerts) -> Json:
     """Return the keys that ``jobmon status --json`` and ``jobmon show --json`` add."""
     return {"muted_until": alerts.muted_until_s, "acknowledged_at": alerts.acknowledged_s}

@@ -32,9 +32,9 @@ from jobmon_core.domain.slurm.states import Outcome, Phase, stated_reason
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines, Rows
     from jobmon_core.app.live.tasks import LiveTask, TaskAgents
     from jobmon_core.domain.job.job_settings import Done, JobSettings
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from jobmon_core.lifecycle.health import JobStatus
 
     Row = tuple[str, str]
-    Pairs = Iterator[Row]
+
 
 _NAME_WIDTH = 9
 _INDENT = "  "
@@ -80,7 +80,7 @@ def detail_lines(
     agents: Mapping[str, TaskAgents] = MappingProxyType({}),
     memory: tuple[Row, ...] = (),
     all_tasks: bool = False,
-) -> Iterator[str]:
+) -> Lines:
     """Yield the details of a job, or of its part ``key``; of several tasks a summary and the notable ones.
 
     ``agents`` are those of the running tasks, by key; ``memory`` are rows about what is not in its state.
@@ -91,7 +91,7 @@ def detail_lines(
         each.task.key: [*_progress(each, each.task.key, progress, now_s)] for each in followed if each.task
     }
     tasks = list(job.tasks.values())
-    closing: Pairs = chain(memory, _shared(job, progress, now_s), _closing(status, now_s))
+    closing: Rows = chain(memory, _shared(job, progress, now_s), _closing(status, now_s))
     yield console.bold(f"{job.ref} {job.label}".rstrip())
     if all(ref_of(job.job_id, task.key) == job.ref for task in tasks):
         parts = (chain(_part(job, task, {}, now_s), live.get(task.key, [])) for task in tasks)
@@ -115,7 +115,7 @@ def detail_lines(
     yield from _drawn(closing, console)
 
 
-def _progress(live: LiveTask, key: str, progress: JobProgress, now_s: float) -> Pairs:
+def _progress(live: LiveTask, key: str, progress: JobProgress, now_s: float) -> Rows:
     yield from problem_rows(live, now_s)
     yield from progress_rows(live, now_s)
     yield from telemetry_rows(live, now_s)
@@ -123,14 +123,14 @@ def _progress(live: LiveTask, key: str, progress: JobProgress, now_s: float) -> 
         yield from artifacts_rows(live.artifacts, now_s, is_running=live.group is StateGroup.RUNNING)
 
 
-def _shared(job: WatchedJob, progress: JobProgress, now_s: float) -> Pairs:
+def _shared(job: WatchedJob, progress: JobProgress, now_s: float) -> Rows:
     if "" in progress.artifacts and "" not in job.tasks:
         yield from artifacts_rows(progress.artifacts[""], now_s, is_running=not job.ended)
 
 
 def _task_lines(
     job: WatchedJob, tasks: list[Task], live: Mapping[str, list[Row]], now_s: float, console: Console
-) -> Iterator[str]:
+) -> Lines:
     explained: dict[str, JobRef] = {}
     for task in tasks:
         ref = ref_of(job.job_id, task.key)
@@ -151,7 +151,7 @@ def _task_state(task: Task) -> str:
     return text
 
 
-def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
+def _drawn(pairs: Rows, console: Console) -> Lines:
     """Yield names and values as lines, in the order of `_ROWS`."""
     last = ""
     for name, value in sorted(pairs, key=lambda pair: _ROWS.index(pair[0])):
@@ -165,7 +165,7 @@ def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
         yield from draw(value, before, " " * len(before) + margin)
 
 
-def _hindrances(status: JobStatus, now_s: float) -> Pairs:
+def _hindrances(status: JobStatus, now_s: float) -> Rows:
     job = status.job
     if not job.closed:
         yield from _reason(pending_reason(job), job.ref)
@@ -190,13 +190,13 @@ def _state(job: WatchedJob) -> str:
     return text + (f" ({reason})" if reason else "") + unwatched_note(job)
 
 
-def _reason(reason: str, ref: JobRef) -> Pairs:
+def _reason(reason: str, ref: JobRef) -> Rows:
     if hint := pending_hint(reason):
         yield "reason", f"It {hint.problem}."
         yield "reason" if hint.starts_by_itself else "to do", hint.advice.replace("JOBID", str(ref))
 
 
-def _closing(status: JobStatus, now_s: float) -> Pairs:
+def _closing(status: JobStatus, now_s: float) -> Rows:
     job = status.job
     where = _WHERE.get(job.backend, "cluster {cluster}" if job.cluster else job.backend)
     partition = f"partition {job.partition}" if job.partition else ""
@@ -220,7 +220,7 @@ def _closing(status: JobStatus, now_s: float) -> Pairs:
     yield "monitor", joined(health_text(status), process)
 
 
-def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: float) -> Pairs:
+def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: float) -> Rows:
     """Yield what is known of a task; ``explained``: which task explains a cause."""
     ref = ref_of(job.job_id, task.key)
     files = _files(job, task)
@@ -244,7 +244,7 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
     yield from files.items()
 
 
-def _outcome(job: WatchedJob, task: Task) -> Pairs:
+def _outcome(job: WatchedJob, task: Task) -> Rows:
     if task.end:
         doubt = f"but doubtful: {why_doubtful(task.diagnosis)}" if task.is_doubtful_success else ""
         yield "outcome", joined(task.end.outcome, _source(job, task.end.source), doubt)
@@ -259,7 +259,7 @@ def _source(job: WatchedJob, source: Source) -> str:
     return job.source_phrase(source)
 
 
-def _diagnosis(found: Diagnosis, ref: JobRef, files: Mapping[str, str], *, with_cause: bool) -> Pairs:
+def _diagnosis(found: Diagnosis, ref: JobRef, files: Mapping[str, str], *, with_cause: bool) -> Rows:
     if with_cause and found.label != CLEAN:
         for text in (found.headline.removeprefix("Cause "), explanation(found)):  # the row is named "cause"
             if text:
@@ -278,7 +278,7 @@ def _diagnosis(found: Diagnosis, ref: JobRef, files: Mapping[str, str], *, with_
         yield "note", found.note
 
 
-def _resources(task: Task) -> Pairs:
+def _resources(task: Task) -> Rows:
     if task.end and task.end.usage.max_rss_bytes:
         used, requested = size(task.end.usage.max_rss_bytes), task.end.usage.requested_bytes
         if requested and task.peak_was_missed:
@@ -298,12 +298,12 @@ def _files(job: WatchedJob, task: Task) -> dict[str, str]:
     return dict(zip(["log"], files, strict=False))
 
 
-def settings_rows(settings: JobSettings) -> Iterator[str]:
+def settings_rows(settings: JobSettings) -> Lines:
     """Yield where the settings come from, and what they say."""
     yield from filter(None, (settings.source, ", ".join(_parts(settings))))
 
 
-def _parts(settings: JobSettings) -> Iterator[str]:
+def _parts(settings: JobSettings) -> Lines:
     named = {
         "name": settings.name,
         "workers": settings.num_workers,

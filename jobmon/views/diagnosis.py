@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.views.model import evidence_json, fields, stamp
 from jobmon_core.app.jobs.overview import end_text
@@ -16,9 +16,10 @@ from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines, Rows
+    from jobmon.views.model import Json
     from jobmon_core.app.diagnose import Report, Subject
     from jobmon_core.app.live.verdict import LiveVerdict
     from jobmon_core.app.patterns import EffectivePattern, Hit, PatternTestResult
@@ -43,7 +44,7 @@ _ENDINGS = {
 }
 
 
-def report_json(report: Report) -> dict[str, Any]:
+def report_json(report: Report) -> Json:
     """Return the documented object of ``jobmon diagnose --json``."""
     diagnosis = report.diagnosis
     return {
@@ -58,7 +59,7 @@ def report_json(report: Report) -> dict[str, Any]:
     }
 
 
-def report_lines(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
+def report_lines(report: Report, titles: Mapping[str, str], console: Console) -> Lines:
     """Yield the lines of a diagnosis, the most important first; ``titles`` are those of patterns, by id."""
     diagnosis = report.diagnosis
     if report.live and report.subject:
@@ -81,7 +82,7 @@ def report_lines(report: Report, titles: Mapping[str, str], console: Console) ->
     yield from _details(report, titles, console)
 
 
-def _evidence_lines(diagnosis: Diagnosis, console: Console) -> Iterator[str]:
+def _evidence_lines(diagnosis: Diagnosis, console: Console) -> Lines:
     for path, lines in groupby(diagnosis.evidence, lambda line: line.file):
         yield f"{_INDENT}{one_line(path)}"
         for line in lines:
@@ -125,13 +126,13 @@ def _known_text(known: KnownFailure) -> str:
     return f"job {known.ref} failed in the same way; your note: {known.note.text}"
 
 
-def _known_json(known: KnownFailure | None) -> dict[str, Any] | None:
+def _known_json(known: KnownFailure | None) -> Json | None:
     if known:
         return {"job_id": str(known.ref), "at": known.note.at_s, "note": known.note.text}
     return None
 
 
-def findings_rows(memory: JobMemory) -> Iterator[tuple[str, str]]:
+def findings_rows(memory: JobMemory) -> Rows:
     """Yield names and values for ``jobmon show``."""
     if memory.changes:
         yield "changed", memory.changes
@@ -145,18 +146,18 @@ def note_text(note: Note) -> str:
     return f"{stamp(note.at_s, '%Y-%m-%d %H:%M')}: {note.text}"
 
 
-def findings_json(memory: JobMemory) -> dict[str, Any]:
+def findings_json(memory: JobMemory) -> Json:
     """Return the keys that ``jobmon show --json`` adds."""
     own = {"user_notes": notes_json(memory.notes), "known_failure": _known_json(memory.known)}
     return own | fields(memory, "changes")
 
 
-def notes_json(notes: tuple[Note, ...]) -> list[dict[str, Any]]:
+def notes_json(notes: tuple[Note, ...]) -> list[Json]:
     """Return notes for a program."""
     return [fields(note, "text", at="at_s") for note in notes]
 
 
-def _details(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
+def _details(report: Report, titles: Mapping[str, str], console: Console) -> Lines:
     diagnosis = report.diagnosis
     symptoms = [each for each in diagnosis.symptoms if not is_job_pattern(each)]
     others = [f"{titles[each]} ({each})" if each in titles else each for each in symptoms]
@@ -193,7 +194,7 @@ def _heading(subject: Subject, diagnosis: Diagnosis) -> str:
     return f"{name}: {_ending(subject, diagnosis)}{share}{same}"
 
 
-def _others(subject: Subject, console: Console) -> Iterator[str]:
+def _others(subject: Subject, console: Console) -> Lines:
     if causes := listed(subject.other_causes, _MAX_OTHERS, "; "):
         command = f"`jobmon show {subject.ref.job_id}`"
         yield from console.prose(f"Tasks with another cause: {causes}. {command} shows them.")
@@ -207,7 +208,7 @@ def _ending(subject: Subject, diagnosis: Diagnosis) -> str:
     return end_text(subject.end)
 
 
-def _live_json(live: LiveVerdict, subject: Subject) -> dict[str, Any]:
+def _live_json(live: LiveVerdict, subject: Subject) -> Json:
     return {
         **_verdict_json(live.findings[0], subject),
         "others": [_verdict_json(verdict, subject) for verdict in live.findings[1:]],
@@ -215,7 +216,7 @@ def _live_json(live: LiveVerdict, subject: Subject) -> dict[str, Any]:
     }
 
 
-def _verdict_json(verdict: Event, subject: Subject) -> dict[str, Any]:
+def _verdict_json(verdict: Event, subject: Subject) -> Json:
     return {
         **fields(verdict, "title", "text", "evidence", verdict="name", critical="is_critical"),
         "since": int(verdict.since_s),
@@ -223,7 +224,7 @@ def _verdict_json(verdict: Event, subject: Subject) -> dict[str, Any]:
     }
 
 
-def _live_lines(live: LiveVerdict, heading: str, subject: Subject, console: Console) -> Iterator[str]:
+def _live_lines(live: LiveVerdict, heading: str, subject: Subject, console: Console) -> Lines:
     verdict, *further = live.findings
     yield from console.heading(verdict.title)
     yield from console.prose(f"{heading}; {verdict.text}")
@@ -246,7 +247,7 @@ def _advice(verdict: Event, subject: Subject) -> str:
     return verdict.advice.replace("JOBID", str(subject.ref))
 
 
-def _stacks_json(report: Stacks) -> dict[str, Any]:
+def _stacks_json(report: Stacks) -> Json:
     text, odd = compare(report.stacks)
     return {
         "text": text,
@@ -256,7 +257,7 @@ def _stacks_json(report: Stacks) -> dict[str, Any]:
     }
 
 
-def _stack_lines(report: Stacks, console: Console) -> Iterator[str]:
+def _stack_lines(report: Stacks, console: Console) -> Lines:
     yield from ("", "Stacks:")
     text, _ = compare(report.stacks)
     if text:
@@ -280,14 +281,14 @@ _BELOW = "    "
 _KEYS = ("id", "label", "role", "severity", "precedence", "title", "cause", "advice")
 
 
-def patterns_json(entries: Sequence[EffectivePattern]) -> list[dict[str, Any]]:
+def patterns_json(entries: Sequence[EffectivePattern]) -> list[Json]:
     """Return the list that ``jobmon patterns list --json`` prints."""
     return [
         {**fields(entry.pattern, *_KEYS), "source": "own" if entry.is_own else "shipped"} for entry in entries
     ]
 
 
-def pattern_lines(entries: Sequence[EffectivePattern], console: Console) -> Iterator[str]:
+def pattern_lines(entries: Sequence[EffectivePattern], console: Console) -> Lines:
     """Yield the patterns in the order in which they are tried."""
     for number, entry in enumerate(entries):
         if number:
@@ -298,7 +299,7 @@ def pattern_lines(entries: Sequence[EffectivePattern], console: Console) -> Iter
         yield from console.prose(f"What to do: {pattern.advice}", _BELOW)
 
 
-def check_lines(path: str, patterns: int, faults: Sequence[str]) -> Iterator[str]:
+def check_lines(path: str, patterns: int, faults: Sequence[str]) -> Lines:
     """Yield a line for each fault of a pattern file, or one that says it has none."""
     if not faults:
         yield one_line(f"{path}: {count(patterns, 'pattern')}, no faults")
@@ -306,7 +307,7 @@ def check_lines(path: str, patterns: int, faults: Sequence[str]) -> Iterator[str
         yield one_line(f"{path}: {fault}")
 
 
-def test_lines(result: PatternTestResult, console: Console) -> Iterator[str]:
+def test_lines(result: PatternTestResult, console: Console) -> Lines:
     """Yield each matched line of the log with its patterns, then the diagnosis."""
     for hit in result.hits:
         yield from _hit_lines(hit, console)
@@ -317,7 +318,7 @@ def test_lines(result: PatternTestResult, console: Console) -> Iterator[str]:
     yield from console.prose(f"diagnosis: {summary(result.diagnosis)}")
 
 
-def _hit_lines(hit: Hit, console: Console) -> Iterator[str]:
+def _hit_lines(hit: Hit, console: Console) -> Lines:
     number = "?" if hit.line.number is None else str(hit.line.number)
     yield console.line(f"{number}: {hit.line.text}")
     first, *others = hit.patterns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
 from jobmon.views.model import fields, known_fields
@@ -20,11 +20,13 @@ from jobmon_core.domain.job.efficiency.advice import (
 from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines
+    from jobmon.views.model import Json
     from jobmon_core.app.jobs.efficiency import RunEfficiency
     from jobmon_core.domain.job.efficiency.advice import Totals
+
 
 _HEADERS = ("JOB", "NAME", "STATE", "TIME", "CPU", "MEMORY", "GPU")
 _STEPS = ((1, 8), (2, 9), (1, 4), (0, 8), (2, 4))
@@ -32,7 +34,7 @@ _MAX_LISTED = 3  # jobs that a line of advice names
 _STYLES = {JobState.COMPLETED: Style.GOOD, JobState.CANCELLED: Style.DIM}
 
 
-def efficiency_lines(runs: Sequence[RunEfficiency], console: Console) -> Iterator[str]:
+def efficiency_lines(runs: Sequence[RunEfficiency], console: Console) -> Lines:
     """Yield the table, each advice once with its jobs, and the totals of several jobs."""
     if not runs:
         yield "no job ended in this time; `--since TIME` sets how far to look back"
@@ -97,13 +99,13 @@ def _percent(share: float | None) -> str:
     return f"{share:.0%}"
 
 
-def efficiency_json(runs: Sequence[RunEfficiency]) -> dict[str, Any]:
+def efficiency_json(runs: Sequence[RunEfficiency]) -> Json:
     """Return the documented object of ``jobmon efficiency --json``; what is not recorded is null."""
     found = [run.found for run in runs if run.found]
     return {"jobs": [_run_json(run) for run in runs], "totals": totals(found)._asdict()}
 
 
-def _run_json(run: RunEfficiency) -> dict[str, Any]:
+def _run_json(run: RunEfficiency) -> Json:
     found = run.found
     head = {"job_id": str(run.ref), **fields(run, "name", "note")}
     if found is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
 from jobmon.views.model import clock, elapsed, fields, known_fields, status_json
@@ -15,14 +15,16 @@ from jobmon_core.domain.many.groups.member_view import view_of
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines
+    from jobmon.views.model import Json
     from jobmon_core.app.groups.jobs import GroupRun
     from jobmon_core.app.jobs.overview import Overview
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.many.groups.model import Group
+
 
 _HEADERS = ("RUN", "JOB", "PARTITION", "NODES", "STATE", "ELAPSED/LIMIT", "OUTCOME/CAUSE")
 _RUN, _PARTITION, _NODES, _STATE, _CAUSE = 0, 2, 3, 4, 6
@@ -59,7 +61,7 @@ _LIST_HEADERS = ("GROUP", "RUNS", "STATE", "SINCE")
 
 def group_lines(
     group: Group, runs: Sequence[GroupRun], known: Overview, now_s: float, console: Console
-) -> Iterator[str]:
+) -> Lines:
     """Yield the lines of ``jobmon group status``."""
     if runs:
         yield from table_lines(_HEADERS, [_row(run, known, now_s) for run in runs], console, _STEPS)
@@ -75,9 +77,7 @@ def group_lines(
         yield from console.path(group.log.path, "log: ", "  ")
 
 
-def list_lines(
-    groups: Iterable[tuple[Group, Sequence[GroupRun]]], now_s: float, console: Console
-) -> Iterator[str]:
+def list_lines(groups: Iterable[tuple[Group, Sequence[GroupRun]]], now_s: float, console: Console) -> Lines:
     """Yield the lines of ``jobmon group list``."""
     rows = [
         (group.name, str(len(runs)), _counted(runs).removeprefix(": "), clock(group.created_s, now_s))
@@ -95,7 +95,7 @@ def group_json(
     progress: Mapping[str, JobProgress],
     summary: str | None,
     now_s: float,
-) -> dict[str, Any]:
+) -> Json:
     """Return the object of ``jobmon group status --json``; ``summary`` is the path of the summary file."""
     return {
         **list_json(group, runs),
@@ -108,7 +108,7 @@ def group_json(
     }
 
 
-def list_json(group: Group, runs: Sequence[GroupRun]) -> dict[str, Any]:
+def list_json(group: Group, runs: Sequence[GroupRun]) -> Json:
     """Return the object of a group in ``jobmon group list --json``."""
     return {
         **fields(group, group="name", created_at="created_s", complete_at="complete_s"),
@@ -130,7 +130,7 @@ def word_of(run: GroupRun) -> str:
     return group_of(run.job)
 
 
-def _run_json(run: GroupRun, progress: Mapping[str, JobProgress], now_s: float) -> dict[str, Any]:
+def _run_json(run: GroupRun, progress: Mapping[str, JobProgress], now_s: float) -> Json:
     named = {"run": run.name, "submitted": bool(run.member.state_id)}
     if run.status is None:
         if run.problem:
@@ -171,7 +171,7 @@ def _counted(runs: Sequence[GroupRun]) -> str:
     return ""
 
 
-def _notes(group: Group, runs: Sequence[GroupRun]) -> Iterator[str]:
+def _notes(group: Group, runs: Sequence[GroupRun]) -> Lines:
     if group.broken:
         yield f"{group.broken}; `jobmon group hold {group.name}` holds the rest"
     if any(word_of(run) == StateGroup.FAILED for run in runs):

@@ -22,8 +22,9 @@ from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.visible_text import in_markdown, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from jobmon.views.console import Lines, Rows
     from jobmon_core.app.handover_facts import Handover, HandoverJob
     from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
     from jobmon_core.domain.artifacts.model import Outputs
@@ -40,7 +41,7 @@ def handover_page(found: Handover, setup: Sequence[str]) -> str:
     return redacted("\n".join(map(one_line, _page(found, setup)))) + "\n"
 
 
-def _page(found: Handover, setup: Sequence[str]) -> Iterator[str]:
+def _page(found: Handover, setup: Sequence[str]) -> Lines:
     yield from part(f"# Handover: the jobs of {found.user}")
     at = stamp(found.at_s, "%Y-%m-%d %H:%M %Z")
     has_unwatched = any(group_of(job.job) is StateGroup.UNWATCHED for job in found.jobs)
@@ -61,7 +62,7 @@ def _page(found: Handover, setup: Sequence[str]) -> Iterator[str]:
     yield from _done(found)
 
 
-def _first_commands(found: Handover, setup: Sequence[str]) -> Iterator[str]:
+def _first_commands(found: Handover, setup: Sequence[str]) -> Lines:
     open_jobs = [each.view.status for each in found.jobs if not each.job.finished]
     hosts = {status.owner.host for status in open_jobs if status.owner}
     yield from part("## The first commands")
@@ -83,7 +84,7 @@ def _first_commands(found: Handover, setup: Sequence[str]) -> Iterator[str]:
         yield from part(f"**Not known:** {problem}")
 
 
-def _overview(found: Handover) -> Iterator[str]:
+def _overview(found: Handover) -> Lines:
     yield from part("## The jobs")
     if not found.jobs:
         yield from part("No job is running, pending or failed.")
@@ -97,7 +98,7 @@ def _overview(found: Handover) -> Iterator[str]:
     yield ""
 
 
-def _order(jobs: Sequence[HandoverJob]) -> Iterator[str]:
+def _order(jobs: Sequence[HandoverJob]) -> Lines:
     names = {str(job.job.job_id): job.job.name for job in jobs}
     jobs = [job for job in jobs if not job.job.closed]
     waiting = [(job, each) for job in jobs for each in job.waits_for]
@@ -134,7 +135,7 @@ def _before(
     return max(earlier, key=lambda each: each.job.job_id, default=None)
 
 
-def _groups(groups: Iterable[Group]) -> Iterator[str]:
+def _groups(groups: Iterable[Group]) -> Lines:
     groups = list(groups)
     if not groups:
         return
@@ -146,7 +147,7 @@ def _groups(groups: Iterable[Group]) -> Iterator[str]:
     yield from shell(*(f"jobmon group status {group.name}" for group in groups))
 
 
-def _done(found: Handover) -> Iterator[str]:
+def _done(found: Handover) -> Lines:
     if not found.done:
         return
     yield from part("## Completed")
@@ -165,7 +166,7 @@ _TIME = "%Y-%m-%d %H:%M"
 _MAX_FAILED = 8  # tasks that are named
 
 
-def job_section(entry: HandoverJob, now_s: float) -> Iterator[str]:
+def job_section(entry: HandoverJob, now_s: float) -> Lines:
     """Yield what is known, then how to look, stop and resume."""
     job = entry.job
     yield from part(f"## Job {in_markdown(f'{job.ref} {job.name}')}: {state(job)}{unwatched_note(job)}")
@@ -179,7 +180,7 @@ def job_section(entry: HandoverJob, now_s: float) -> Iterator[str]:
     yield from _resume(entry)
 
 
-def _facts(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
+def _facts(entry: HandoverJob, now_s: float) -> Rows:
     job = entry.job
     yield "time", f"{elapsed(job, now_s)} (elapsed/limit)"
     yield "nodes", ", ".join(dict.fromkeys(task.nodes for task in job.tasks.values() if task.nodes))
@@ -203,7 +204,7 @@ def _facts(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
         yield f"note of {stamp(note.at_s, _TIME)}", in_markdown(note.text)
 
 
-def _failed_tasks(job: WatchedJob) -> Iterator[str]:
+def _failed_tasks(job: WatchedJob) -> Lines:
     tasks = in_order([*job.tasks.values()])
     failed = [task for task in tasks if task.end and task.end.outcome is Outcome.FAILURE]
     yield from (in_markdown(failed_task(job, task)) for task in failed[:_MAX_FAILED])
@@ -233,7 +234,7 @@ def _submitted(entry: HandoverJob) -> str:
     return ""
 
 
-def _files(entry: HandoverJob, now_s: float) -> Iterator[tuple[str, str]]:
+def _files(entry: HandoverJob, now_s: float) -> Rows:
     for artifacts in entry.view.progress.artifacts.values():
         if outputs := artifacts.outputs:
             yield "outputs", _outputs(outputs, entry.job.own_settings.expected_outputs)
@@ -251,7 +252,7 @@ def _outputs(outputs: Outputs, expected: int | None) -> str:
     return f"{at_least(outputs)}{number}, {size(outputs.total.size_bytes)}, in {code(outputs.folder)}"
 
 
-def _checkpoints(found: FoundCheckpoints, now_s: float) -> Iterator[tuple[str, str]]:
+def _checkpoints(found: FoundCheckpoints, now_s: float) -> Rows:
     if not found.checkpoints:
         yield "checkpoints", f"in {code(found.place)}: {one_line(found.problem)}"
         return
@@ -268,7 +269,7 @@ def _checkpoints(found: FoundCheckpoints, now_s: float) -> Iterator[tuple[str, s
         yield "how a program resumes from it", code(best.resume)
 
 
-def _look(entry: HandoverJob) -> Iterator[str]:
+def _look(entry: HandoverJob) -> Lines:
     ref = entry.job.ref
     yield f"jobmon show {ref}          # everything known about it"
     if entry.logs:
@@ -292,7 +293,7 @@ def _purpose_of_diagnose(job: WatchedJob) -> str:
     return "how it ended, with the proof"
 
 
-def _stop(entry: HandoverJob) -> Iterator[str]:
+def _stop(entry: HandoverJob) -> Lines:
     if not entry.stop:
         return
     owner, is_here = entry.view.status.owner, is_local(entry.job.backend)
@@ -305,7 +306,7 @@ def _stop(entry: HandoverJob) -> Iterator[str]:
     yield from part(f"{status} then shows that it ended. `jobmon cancel` only stops the watching.")
 
 
-def _resume(entry: HandoverJob) -> Iterator[str]:
+def _resume(entry: HandoverJob) -> Lines:
     resume = entry.resume
     if not resume.command:
         yield from part(f"Resume: {one_line(resume.note)}")
@@ -343,7 +344,7 @@ def _resume_heading(job: WatchedJob) -> str:
     return f"Resume, but only if it has ended (else it runs twice): jobmon {why}."
 
 
-def part(*lines: str) -> Iterator[str]:
+def part(*lines: str) -> Lines:
     """Yield the lines of a heading or a paragraph, and an empty line."""
     yield from (*lines, "")
 
@@ -355,12 +356,12 @@ def code(text: str) -> str:
     return f"{ticks} {text} {ticks}" if "`" in text else f"`{text}`"
 
 
-def shell(*commands: str) -> Iterator[str]:
+def shell(*commands: str) -> Lines:
     """Yield commands as a block to be copied into a shell, and an empty line."""
     yield from part(*_fenced("sh", commands))
 
 
-def _fenced(language: str, lines: list[str] | tuple[str, ...]) -> Iterator[str]:
+def _fenced(language: str, lines: list[str] | tuple[str, ...]) -> Lines:
     fence = "`" * max(3, *(_longest_ticks(line) + 1 for line in lines), 0)
     yield f"{fence}{language}"
     yield from lines

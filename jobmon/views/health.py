@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.views.artifacts import disk_text
 from jobmon.views.console import Style
@@ -19,9 +19,10 @@ from jobmon_core.domain.node.health.model import NetworkState, Stage
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines, Rows
+    from jobmon.views.model import Json
     from jobmon_core.domain.artifacts.model import Checkpoints, Disk
     from jobmon_core.domain.finding import Finding
     from jobmon_core.domain.node.health.model import (
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         GpuHealth,
         HealthReport,
     )
+
 
 _LABEL = 13  # columns
 _INDENT = "  "
@@ -42,7 +44,7 @@ _HEADERS = ("JOB", "NAME", "STATE", "HEALTH", "PROGRESS", "GPU", "NETWORK", "CHE
 _STEPS = ((4, 12), (1, 8), (7, 8), (6, 8), (2, 9))
 
 
-def health_lines(report: HealthReport, console: Console) -> Iterator[str]:
+def health_lines(report: HealthReport, console: Console) -> Lines:
     """Yield whether a job is healthy, what is wrong, then the figures."""
     yield from _head(report, console)
     yield from _issues(report, console)
@@ -55,7 +57,7 @@ def health_lines(report: HealthReport, console: Console) -> Iterator[str]:
             yield from console.prose(text, f"{_INDENT}{label:<{_LABEL}}", _INDENT + " " * _LABEL)
 
 
-def table_of_health(reports: Sequence[HealthReport], console: Console) -> Iterator[str]:
+def table_of_health(reports: Sequence[HealthReport], console: Console) -> Lines:
     """Yield a line for each job, those with issues first, then their issues and the numbers."""
     ranked = sorted(reports, key=lambda report: (report.healthy is not False, report.healthy is True))
     rows = [_row(report) for report in ranked]
@@ -71,7 +73,7 @@ def table_of_health(reports: Sequence[HealthReport], console: Console) -> Iterat
     yield f"{count(len(reports), 'job')}: {', '.join(parts)}"
 
 
-def health_json(report: HealthReport) -> dict[str, Any]:
+def health_json(report: HealthReport) -> Json:
     """Return the documented object of ``jobmon health --json``; what is not known is null."""
     return {
         "at": iso(report.at_s),
@@ -91,7 +93,7 @@ def health_json(report: HealthReport) -> dict[str, Any]:
     }
 
 
-def all_health_json(reports: Sequence[HealthReport]) -> list[dict[str, Any]]:
+def all_health_json(reports: Sequence[HealthReport]) -> list[Json]:
     """Return the objects of several jobs."""
     return [health_json(report) for report in reports]
 
@@ -109,7 +111,7 @@ def _row(report: HealthReport) -> list[Cell | str]:
     return [report.ref, report.name, report.state, health, *(text or "-" for text in figures)]
 
 
-def _head(report: HealthReport, console: Console) -> Iterator[str]:
+def _head(report: HealthReport, console: Console) -> Lines:
     text = report.name
     if report.ref:
         text = f"Job {report.ref} {report.name}".rstrip()
@@ -124,14 +126,14 @@ def _head(report: HealthReport, console: Console) -> Iterator[str]:
         yield from console.prose(f"{report.why[:1].upper()}{report.why[1:]}.")
 
 
-def _issues(report: HealthReport, console: Console) -> Iterator[str]:
+def _issues(report: HealthReport, console: Console) -> Lines:
     for issue in report.wrong:
         yield from console.prose(issue.sentence, f"{_INDENT}- ", _INDENT * 2)
         if issue.advice:
             yield from console.advice(issue.advice, f"{_INDENT}  -> ", f"{_INDENT}     ")
 
 
-def _rows(report: HealthReport) -> Iterator[tuple[str, str]]:
+def _rows(report: HealthReport) -> Rows:
     """Yield the figures; of a job that does not run, only what is known."""
     runs = report.stage is Stage.RUNNING
     yield "progress", _progress(report) or ("not known" if runs else "")
@@ -151,7 +153,7 @@ def _rows(report: HealthReport) -> Iterator[tuple[str, str]]:
     yield from (("not seen", text) for text in report.not_seen)
 
 
-def _disk_json(path: str, disk: Disk) -> dict[str, Any]:
+def _disk_json(path: str, disk: Disk) -> Json:
     known = fields(disk, "free_bytes", "total_bytes", "free_inodes", "total_inodes")
     if not disk.total_inodes:  # it does not limit them
         known |= {"free_inodes": None, "total_inodes": None}
@@ -176,7 +178,7 @@ def _progress(report: HealthReport) -> str:
     return joined(*parts)
 
 
-def _progress_json(report: HealthReport) -> dict[str, Any] | None:
+def _progress_json(report: HealthReport) -> Json | None:
     found = report.progress
     if found is None:
         return None
@@ -217,13 +219,13 @@ def _gpus(found: GpuHealth) -> str:
     return ", ".join(parts)
 
 
-def _gpus_json(found: GpuHealth) -> dict[str, Any]:
+def _gpus_json(found: GpuHealth) -> Json:
     mean = found.mean_percent
     known = fields(found, "allocated", "used", "idle", "span_s", utilization="utilizations")
     return known | {"avg_utilization": None if mean is None else round(mean, 1)}
 
 
-def _network(found: Finding) -> Iterator[tuple[str, str]]:
+def _network(found: Finding) -> Rows:
     # a slow network is an issue, and the page shows the text and the advice of issues above
     is_slow = found.severity is Severity.WARNING
     yield "network", f"{found.id}: {found.title if is_slow else found.text}"
@@ -259,7 +261,7 @@ def _checkpoints(found: Checkpoints, at_s: float) -> str:
     return f"{text} in {found.folder}"
 
 
-def _checkpoints_json(report: HealthReport) -> dict[str, Any] | None:
+def _checkpoints_json(report: HealthReport) -> Json | None:
     found = report.checkpoints
     if found is None:
         return None

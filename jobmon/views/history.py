@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
 from jobmon.views.model import clock, fields, known_fields
@@ -14,9 +14,10 @@ from jobmon_core.domain.humanize import count, duration, number, size
 from jobmon_core.domain.slurm.states import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines
+    from jobmon.views.model import Json
     from jobmon_core.app.history.look import Among, Past
     from jobmon_core.domain.job.history.record import HistoryRecord
     from jobmon_core.domain.job.history.totals import Totals
@@ -29,7 +30,7 @@ _UNKNOWN = "-"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins a formula
 
 
-def history_lines(past: Past, now_s: float, console: Console) -> Iterator[str]:
+def history_lines(past: Past, now_s: float, console: Console) -> Lines:
     """Yield a table of runs, and what all of them took."""
     if not past.runs:
         yield from console.prose(_NONE, hanging="  ")
@@ -42,7 +43,7 @@ def history_lines(past: Past, now_s: float, console: Console) -> Iterator[str]:
     yield from _damage(past.damaged, console)
 
 
-def _damage(damaged: int, console: Console) -> Iterator[str]:
+def _damage(damaged: int, console: Console) -> Lines:
     if damaged:
         text = f"{count(damaged, 'line')} of the history cannot be read: written by something else, or torn"
         yield console.styled(text, Style.DIM)
@@ -112,7 +113,7 @@ def _money(cost: float | None, currency: str) -> str:
     return _UNKNOWN if cost is None else f"{cost:,.2f} {currency}".rstrip()
 
 
-def totals_lines(rows: Sequence[Totals], by: str, console: Console) -> Iterator[str]:
+def totals_lines(rows: Sequence[Totals], by: str, console: Console) -> Lines:
     """Yield a table of what runs took."""
     if not rows:
         yield from console.prose(_NONE, hanging="  ")
@@ -143,7 +144,7 @@ def totals_lines(rows: Sequence[Totals], by: str, console: Console) -> Iterator[
         yield console.styled(line, Style.DIM)
 
 
-def among_lines(found: Among, now_s: float, console: Console) -> Iterator[str]:
+def among_lines(found: Among, now_s: float, console: Console) -> Lines:
     """Yield one run, the figures of those like it, and these runs."""
     run, alike = found.run, found.alike
     yield console.styled(f"{ref_text(run)} {run.run or run.name}: {state_text(run)}", Style.BOLD)
@@ -184,7 +185,7 @@ _FIGURES: tuple[tuple[str, Callable[[HistoryRecord], float | None], Callable[[fl
 )
 
 
-def history_json(past: Past) -> dict[str, Any]:
+def history_json(past: Past) -> Json:
     """Return the documented object of ``jobmon history --json``."""
     return {
         "runs": [run_json(run) for run in past.runs],
@@ -193,22 +194,22 @@ def history_json(past: Past) -> dict[str, Any]:
     }
 
 
-def totals_json(rows: Sequence[Totals]) -> list[dict[str, Any]]:
+def totals_json(rows: Sequence[Totals]) -> list[Json]:
     """Return the documented list of ``jobmon history --by ... --json``."""
     return [total_json(row) for row in rows]
 
 
-def total_json(total: Totals) -> dict[str, Any]:
+def total_json(total: Totals) -> Json:
     """Return what some runs took."""
     return {**total._asdict(), "currency": total.currency or None}
 
 
-def among_json(found: Among) -> dict[str, Any]:
+def among_json(found: Among) -> Json:
     """Return the documented object of ``jobmon history JOB --json``."""
     return {"run": run_json(found.run), "earlier": [run_json(each) for each in found.alike]}
 
 
-def run_json(run: HistoryRecord) -> dict[str, Any]:
+def run_json(run: HistoryRecord) -> Json:
     """Return a run; what is not known is null."""
     return {
         "job_id": ref_text(run),
@@ -228,7 +229,7 @@ def run_json(run: HistoryRecord) -> dict[str, Any]:
     }
 
 
-def csv_text(rows: Sequence[dict[str, Any]]) -> str:
+def csv_text(rows: Sequence[Json]) -> str:
     """Return rows as CSV with a header; a ``'`` precedes what a spreadsheet would take for a formula."""
     if not rows:
         return ""

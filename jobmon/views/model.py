@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.app.jobs.overview import ending_of
@@ -29,11 +29,12 @@ from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, exit_phrase, stated_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from jobmon.views.console import Rows
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
+
+    Json: TypeAlias = dict[str, Any]
 
 
 _QUOTE = "| "
@@ -248,7 +249,7 @@ def json_number(value: float | None) -> float | int | str | None:
     return value
 
 
-def status_json(status: JobStatus, now_s: float, progress: JobProgress | None = None) -> dict[str, Any]:
+def status_json(status: JobStatus, now_s: float, progress: JobProgress | None = None) -> Json:
     """Return the documented object of a job in ``jobmon status --json``."""
     job, task = status.job, leading(status.job)
     end = task and task.end
@@ -272,7 +273,7 @@ def status_json(status: JobStatus, now_s: float, progress: JobProgress | None = 
     }
 
 
-def _pending_json(job: WatchedJob) -> dict[str, Any]:
+def _pending_json(job: WatchedJob) -> Json:
     phases = (JobState.from_slurm(each).phase for each in state_counts(job))
     if job.closed or Phase.WAITING not in phases:
         return {"pending_reason": None, "pending_category": None}
@@ -280,7 +281,7 @@ def _pending_json(job: WatchedJob) -> dict[str, Any]:
     return {"pending_reason": reason, "pending_category": category_of(reason)}
 
 
-def details_json(status: JobStatus, now_s: float, progress: JobProgress | None = None) -> dict[str, Any]:
+def details_json(status: JobStatus, now_s: float, progress: JobProgress | None = None) -> Json:
     """Return the documented object of ``jobmon show --json``."""
     job = status.job
     return {
@@ -301,7 +302,7 @@ def details_json(status: JobStatus, now_s: float, progress: JobProgress | None =
     }
 
 
-def _task_json(job: WatchedJob, task: Task) -> dict[str, Any]:
+def _task_json(job: WatchedJob, task: Task) -> Json:
     end, found = task.end, task.diagnosis or _NO_DIAGNOSIS
     return {
         "job_id": str(ref_of(job.job_id, task.key)),
@@ -320,7 +321,7 @@ def _task_json(job: WatchedJob, task: Task) -> dict[str, Any]:
     }
 
 
-def evidence_json(diagnosis: Diagnosis) -> list[dict[str, Any]]:
+def evidence_json(diagnosis: Diagnosis) -> list[Json]:
     """Return its log lines."""
     return [fields(line, "file", "text", line="number") for line in diagnosis.evidence]
 
@@ -330,7 +331,7 @@ def why_doubtful(found: Diagnosis | None) -> str:
     return _DOUBTS.get((found and found.cause) or "", "the log ends in a failure")
 
 
-def end_rows(found: Diagnosis) -> Iterator[tuple[str, str]]:
+def end_rows(found: Diagnosis) -> Rows:
     """Yield the rows of ``jobmon show`` about the files of an ended task."""
     if found.outputs:
         yield "verified" if found.outputs_verified else "outputs", found.outputs
@@ -341,7 +342,7 @@ def end_rows(found: Diagnosis) -> Iterator[tuple[str, str]]:
         yield "bundle", found.bundle
 
 
-def end_json(found: Diagnosis) -> dict[str, Any]:
+def end_json(found: Diagnosis) -> Json:
     """Return the keys about the files of an ended task."""
     return {
         **known_fields(found, "outputs", diagnostics="bundle"),
@@ -350,7 +351,7 @@ def end_json(found: Diagnosis) -> dict[str, Any]:
     }
 
 
-def fields(record: object, *names: str, **renamed: str) -> dict[str, Any]:
+def fields(record: object, *names: str, **renamed: str) -> Json:
     """Return attributes of a record by their names, or by the keys of those that are ``renamed``.
 
     E.g. ``fields(job, "name", as_of="answered_s")``. A tuple becomes a list; of None, each value is null.
@@ -359,7 +360,7 @@ def fields(record: object, *names: str, **renamed: str) -> dict[str, Any]:
     return {key: _value(record, attribute) for key, attribute in attributes.items()}
 
 
-def known_fields(record: object, *names: str, **renamed: str) -> dict[str, Any]:
+def known_fields(record: object, *names: str, **renamed: str) -> Json:
     """Return attributes as `fields` does; what is empty or 0 is null."""
     return {key: value or None for key, value in fields(record, *names, **renamed).items()}
 

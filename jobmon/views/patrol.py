@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
 from jobmon.views.model import (
@@ -37,13 +37,15 @@ from jobmon_core.lifecycle.health import Health
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines
+    from jobmon.views.model import Json
     from jobmon_core.app.live.job_view import JobView
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.logs.progress.events.event import Event
     from jobmon_core.domain.logs.progress.model import Progress
     from jobmon_core.domain.many.patrol import Patrol
+
 
 _NO_MONITOR = {
     Health.DEAD: "its monitor is dead; `jobmon recover` restarts it",
@@ -101,7 +103,7 @@ def summary(patrol: Patrol) -> str:
     return f"{clock(patrol.at_s, patrol.at_s)}: {'; '.join(parts)}"
 
 
-def patrol_lines(patrol: Patrol, console: Console) -> Iterator[str]:
+def patrol_lines(patrol: Patrol, console: Console) -> Lines:
     """Yield the one line, the problems that concern no single job, and the news of jobs."""
     yield from console.headed(summary(patrol), _STYLES[patrol.severity])
     for problem in patrol.problems:
@@ -113,7 +115,7 @@ def patrol_lines(patrol: Patrol, console: Console) -> Iterator[str]:
         yield f"  and news of {count(len(news) - _MAX_JOBS, 'more job')}: `jobmon status` lists all"
 
 
-def patrol_json(patrol: Patrol) -> dict[str, Any]:
+def patrol_json(patrol: Patrol) -> Json:
     """Return the documented object; what is not known is null."""
     return {
         **fields(patrol, "failed_before", at="at_s", since="since_s", done="is_done"),
@@ -193,7 +195,7 @@ def _counts(patrol: Patrol) -> str:
     return ", ".join(f"{numbers[group]} {group}" for group in StateGroup if numbers[group])
 
 
-def _verdict(patrol: Patrol) -> Iterator[str]:
+def _verdict(patrol: Patrol) -> Lines:
     named = (*(problem for job in patrol.jobs for problem in job.problems), *patrol.problems)
     numbers = Counter(problem.severity for problem in named)
     critical, warned = numbers[Severity.CRITICAL], numbers[Severity.WARNING]
@@ -211,7 +213,7 @@ def _what_changed(patrol: Patrol) -> str:
     return f"{what} {since}"
 
 
-def _still(patrol: Patrol) -> Iterator[str]:
+def _still(patrol: Patrol) -> Lines:
     still = [
         f"{job.label} {problem.text}"
         for job in patrol.jobs
@@ -222,7 +224,7 @@ def _still(patrol: Patrol) -> Iterator[str]:
         yield f"still: {listed(still, _MAX_STILL)}"
 
 
-def _job_lines(job: SeenJob, console: Console) -> Iterator[str]:
+def _job_lines(job: SeenJob, console: Console) -> Lines:
     changes = "; ".join(job.changes) or "new results"
     yield from console.headed(f"{job.label}: {changes}", _STYLES[job.severity], "  ", "    ")
     for quote in job.new_results:
@@ -230,7 +232,7 @@ def _job_lines(job: SeenJob, console: Console) -> Iterator[str]:
         yield from (console.line(f"{_QUOTE}{line}") for line in quote.text.split("\n"))
 
 
-def _job_json(job: SeenJob) -> dict[str, Any]:
+def _job_json(job: SeenJob) -> Json:
     return {
         **fields(job, "name", "state", job_id="ref", items_processed="current"),
         **known_fields(job, "outcome", "reason", "progress", "unit", "newest_checkpoint"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.views.model import fields, span
 from jobmon.views.progress import moment
@@ -16,18 +16,16 @@ from jobmon_core.domain.humanize import count, joined
 from jobmon_core.domain.slurm.states import Phase, stated_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines, Rows
+    from jobmon.views.model import Json
     from jobmon_core.app.why import PendingAnswer
 
-    Rows = Iterator[tuple[str, str]]
 
 _NAME_WIDTH = 9
 _ENDLESS_S = 300 * 86_400.0  # Slurm counts a job without a time limit as one of a year
 
 
-def why_lines(answer: PendingAnswer, now_s: float, console: Console) -> Iterator[str]:
+def why_lines(answer: PendingAnswer, now_s: float, console: Console) -> Lines:
     """Yield why a job is pending; of a job that is not, one sentence."""
     if not answer.is_pending:
         yield from console.prose(not_pending(answer), hanging="  ")
@@ -111,7 +109,7 @@ def _start(answer: PendingAnswer, now_s: float) -> str:
     return f"Slurm's estimate: {joined(moment(expected_s, now_s), f'in {span(expected_s - now_s)}', on)}."
 
 
-def why_json(answer: PendingAnswer, now_s: float) -> dict[str, Any]:
+def why_json(answer: PendingAnswer, now_s: float) -> Json:
     """Return the documented object of ``jobmon why --json``; what is not known is null or empty."""
     facts, job = answer.facts, answer.facts.job
     found = _explanation(answer, now_s) if answer.is_pending else None

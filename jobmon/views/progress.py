@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.views.model import age, clock, fields, iso, json_number, known_fields, span, stamp
 from jobmon.views.text_width import text_width
@@ -16,9 +16,10 @@ from jobmon_core.domain.visible_text import one_line
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines
+    from jobmon.views.model import Json
     from jobmon.views.top.drawing import Symbols
     from jobmon_core.app.jobs.progress import ProgressReport
     from jobmon_core.app.live.tasks import LiveTask
@@ -42,7 +43,7 @@ _NUMBERS = {  # the keys in JSON of numbers in the log
 NOTHING_FOUND = "no progress found yet: the log shows no bar, and no line that counts epochs, steps or items"
 
 
-def report_json(report: ProgressReport, now_s: float) -> dict[str, Any]:
+def report_json(report: ProgressReport, now_s: float) -> Json:
     """Return the documented object of ``jobmon progress --json``; unknown values are null."""
     progress, found, remaining_s = report.progress or Progress(), report.estimate, report.remaining_s
     numbers = fields(progress, "epoch", "loss", "learning_rate", "grad_norm", **_NUMBERS)
@@ -65,7 +66,7 @@ def report_json(report: ProgressReport, now_s: float) -> dict[str, Any]:
     return values | {"last_update": iso(report.updated_s), "logs": list(report.logs)}
 
 
-def metrics_json(tasks: Iterable[LiveTask]) -> dict[str, Any]:
+def metrics_json(tasks: Iterable[LiveTask]) -> Json:
     """Return the key ``metrics`` of ``jobmon show --json``."""
     known = [(live.ref, live.progress.progress) for live in tasks if live.progress.progress]
     return {
@@ -121,7 +122,7 @@ def _bar(progress: Progress, room: int) -> str:
     return f"[{bar(progress.fraction, taken - len('[] '), ASCII)}] "
 
 
-def _facts(report: ProgressReport, progress: Progress) -> Iterator[str]:
+def _facts(report: ProgressReport, progress: Progress) -> Lines:
     yield from filter(None, (epoch(progress), batch(progress)))
     values = {"loss": progress.loss, "lr": progress.learning_rate, "grad norm": progress.grad_norm}
     yield from (f"{name} {loss(value)}" for name, value in values.items() if value is not None)
@@ -130,12 +131,12 @@ def _facts(report: ProgressReport, progress: Progress) -> Iterator[str]:
     yield from map(one_line, metrics(progress))
 
 
-def _elapsed(progress: Progress) -> Iterator[str]:
+def _elapsed(progress: Progress) -> Lines:
     if progress.elapsed_s is not None:
         yield f"elapsed {duration(progress.elapsed_s)}"
 
 
-def _time_left(report: ProgressReport) -> Iterator[str]:
+def _time_left(report: ProgressReport) -> Lines:
     if report.estimate.remaining_s is not None:
         yield f"{duration(report.estimate.remaining_s)} left"
     elif report.pause_s is not None:
@@ -146,12 +147,12 @@ def _time_left(report: ProgressReport) -> Iterator[str]:
         yield f"{duration(report.remaining_s)} left, as the log says"
 
 
-def _expected(report: ProgressReport, now_s: float) -> Iterator[str]:
+def _expected(report: ProgressReport, now_s: float) -> Lines:
     if (left_s := report.estimate.remaining_s) is not None:
         yield f"ETA {clock(now_s + left_s, now_s)}{certainty(report.estimate)}"
 
 
-def _notes(report: ProgressReport, progress: Progress) -> Iterator[str]:
+def _notes(report: ProgressReport, progress: Progress) -> Lines:
     if report.is_over:
         yield "it has ended"
     elif progress.fraction == 1.0 and not progress.end_marker:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
 from jobmon.views.model import age, clock, fields, known_fields, stamp
@@ -17,9 +17,10 @@ from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines, Rows
+    from jobmon.views.model import Json
     from jobmon_core.app.restarts.by_hand import RestartPlan
     from jobmon_core.app.runs.diff import RunDiff
     from jobmon_core.app.runs.rerun import RerunPlan
@@ -66,7 +67,7 @@ def lineage_text(lineage: Lineage, state_id: str) -> str:
     return one_line(f"{text}; {', '.join(near)}" if near else text)
 
 
-def lineage_rows(lineage: Lineage | None, job: WatchedJob, now_s: float) -> Iterator[tuple[str, str]]:
+def lineage_rows(lineage: Lineage | None, job: WatchedJob, now_s: float) -> Rows:
     """Yield the rows of ``jobmon show`` about the lineage of a job, and what was decided at its end."""
     if lineage is None:
         return
@@ -75,7 +76,7 @@ def lineage_rows(lineage: Lineage | None, job: WatchedJob, now_s: float) -> Iter
         yield "decided", _decision_text(decision, now_s, restart_text(job, lineage, now_s))
 
 
-def place_json(lineage: Lineage | None, job: WatchedJob) -> dict[str, Any]:
+def place_json(lineage: Lineage | None, job: WatchedJob) -> Json:
     """Return the key of ``jobmon show --json`` about the lineage of a job."""
     attempts = lineage.attempts if lineage else ()
     states = [each.state_id for each in attempts]
@@ -100,7 +101,7 @@ def _decision_of(lineage: Lineage, job: WatchedJob) -> Decision | None:
     return next(saved, None) or job.decision
 
 
-def restarts_lines(found: Sequence[LineageSummary], now_s: float, console: Console) -> Iterator[str]:
+def restarts_lines(found: Sequence[LineageSummary], now_s: float, console: Console) -> Lines:
     """Yield a table with a row for each lineage."""
     if not found:
         yield from console.prose("no job was submitted with --restart")
@@ -136,7 +137,7 @@ def _due_text(due_s: float | None, now_s: float) -> str:
     return f"restart in {age(left_s)}" if left_s >= 1 else "restart due now"
 
 
-def attempts_lines(summary: LineageSummary, now_s: float, console: Console) -> Iterator[str]:
+def attempts_lines(summary: LineageSummary, now_s: float, console: Console) -> Lines:
     """Yield the attempts of a lineage as a table, and the reason of each decision."""
     lineage = summary.lineage
     job = f"{lineage.newest.job if lineage.newest else ''} {summary.name}".strip()
@@ -200,7 +201,7 @@ def _step_text(checkpoint: PickedCheckpoint) -> str:
     return "no step" if checkpoint.step is None else f"step {number(checkpoint.step)}"
 
 
-def plan_lines(plan: RestartPlan, console: Console) -> Iterator[str]:
+def plan_lines(plan: RestartPlan, console: Console) -> Lines:
     """Yield what `jobmon restart` will submit, from which checkpoint, and why that is safe."""
     heading = f"Submit attempt {plan.number} of job {plan.lineage.attempts[0].job} {plan.job.label}".rstrip()
     yield from console.heading(f"{heading}:")
@@ -225,7 +226,7 @@ def newest_checkpoint(lineage: Lineage) -> PickedCheckpoint | None:
     return None
 
 
-def summary_json(summary: LineageSummary) -> dict[str, Any]:
+def summary_json(summary: LineageSummary) -> Json:
     """Return the object of a lineage in ``jobmon restarts --json``."""
     lineage, ratio = summary.lineage, summary.time_ratio
     return {
@@ -241,7 +242,7 @@ def summary_json(summary: LineageSummary) -> dict[str, Any]:
     }
 
 
-def attempts_json(summary: LineageSummary) -> list[dict[str, Any]]:
+def attempts_json(summary: LineageSummary) -> list[Json]:
     """Return the objects of the attempts of a lineage."""
     return [
         {
@@ -257,7 +258,7 @@ def attempts_json(summary: LineageSummary) -> list[dict[str, Any]]:
     ]
 
 
-def _decision_json(decision: Decision | None) -> dict[str, Any] | None:
+def _decision_json(decision: Decision | None) -> Json | None:
     if decision is None:
         return None
     return {
@@ -268,7 +269,7 @@ def _decision_json(decision: Decision | None) -> dict[str, Any] | None:
     }
 
 
-def _checkpoint_json(checkpoint: PickedCheckpoint | None) -> dict[str, Any] | None:
+def _checkpoint_json(checkpoint: PickedCheckpoint | None) -> Json | None:
     if checkpoint is None:
         return None
     return fields(checkpoint, "path", "step") | known_fields(checkpoint, saved_at="saved_s")
@@ -280,7 +281,7 @@ _ONLY_PLACES = (Aspect.NODE, Aspect.PARTITION)
 _DIFF_STYLES = {"+": Style.GOOD, "-": Style.BAD, "@": Style.DIM}  # of a unified diff
 
 
-def diff_json(found: RunDiff) -> dict[str, Any]:
+def diff_json(found: RunDiff) -> Json:
     """Return the documented object of ``jobmon diff --json``."""
     return {
         "job_id": str(found.ref),
@@ -291,7 +292,7 @@ def diff_json(found: RunDiff) -> dict[str, Any]:
     }
 
 
-def diff_lines(found: RunDiff, console: Console) -> Iterator[str]:
+def diff_lines(found: RunDiff, console: Console) -> Lines:
     """Yield what differs, the most telling first."""
     name = f"Job {found.ref} {found.run.job.name}".rstrip()
     at = stamp(submitted_s(found.good.job), "%Y-%m-%d %H:%M")
@@ -303,7 +304,7 @@ def diff_lines(found: RunDiff, console: Console) -> Iterator[str]:
             yield from ("", *lines)
 
 
-def _differences(found: RunDiff, console: Console) -> Iterator[str]:
+def _differences(found: RunDiff, console: Console) -> Lines:
     is_recorded = found.good.record and found.run.record
     if is_recorded and all(each.aspect in _ONLY_PLACES for each in found.differences):
         places = " and ".join(each.brief for each in found.differences)
@@ -316,7 +317,7 @@ def _differences(found: RunDiff, console: Console) -> Iterator[str]:
         yield from console.path(path, f"{'while it ran':<{_NAME_WIDTH}} changed: ", _INDENT * 2)
 
 
-def _new_lines(found: RunDiff, console: Console) -> Iterator[str]:
+def _new_lines(found: RunDiff, console: Console) -> Lines:
     if found.new_lines:
         yield "New in its log:"
     for line in found.new_lines:
@@ -325,7 +326,7 @@ def _new_lines(found: RunDiff, console: Console) -> Iterator[str]:
         yield f"{_INDENT}and {count(found.more_kinds, 'more kind')} of lines"
 
 
-def _difference(difference: Difference, console: Console) -> Iterator[str]:
+def _difference(difference: Difference, console: Console) -> Lines:
     name = str(difference.aspect)
     brief = difference.brief.removeprefix(f"{name} ").removeprefix("changes: ")  # the first column says it
     yield from console.prose(brief, f"{name:<{_NAME_WIDTH}} ", " " * (_NAME_WIDTH + 1))
@@ -337,7 +338,7 @@ def _difference(difference: Difference, console: Console) -> Iterator[str]:
         yield console.styled(console.line(f"{_INDENT * 2}{line}"), _DIFF_STYLES.get(sign, Style.PLAIN))
 
 
-def rerun_lines(plan: RerunPlan, console: Console) -> Iterator[str]:
+def rerun_lines(plan: RerunPlan, console: Console) -> Lines:
     """Yield what `jobmon rerun` will submit, what may go wrong, and what is not as it was."""
     yield from console.heading(f"Submit again what job {plan.ref} ran:")
     rows = [("folder", plan.recorded.folder), ("command", shlex.join(plan.words))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.views.model import clock, fields, span, state_counts
 from jobmon.views.progress import WILL_TIME_OUT, eta, finish, problems, progress_age, workers_count
@@ -20,12 +20,15 @@ from jobmon_core.domain.node.launch.judge import started_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from jobmon.views.console import Lines, Rows
+    from jobmon.views.model import Json
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.finding import Finding
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.logs.progress.model import Progress
     from jobmon_core.domain.node.launch.model import LaunchState
     from jobmon_core.lifecycle.health import JobStatus
+
 
 _RESULTS = {  # of checks of a launch, in JSON
     Severity.UNKNOWN: "not known",
@@ -97,7 +100,7 @@ def _task_progress(live: LiveTask, now_s: float) -> str:
     return ", ".join(parts)
 
 
-def progress_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
+def progress_rows(live: LiveTask, now_s: float) -> Rows:
     """Yield the rows of ``jobmon show`` about the launch and the progress of a task."""
     yield from ((launch_label(live), text) for _, text in launch_lines(live, now_s))
     if progress := live.progress.progress:
@@ -108,7 +111,7 @@ def progress_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
         yield "events", f"{clock(event.at_s, now_s, seconds=True)} {event.text}"
 
 
-def array_rows(tasks: Iterable[LiveTask], now_s: float) -> Iterator[tuple[str, str]]:
+def array_rows(tasks: Iterable[LiveTask], now_s: float) -> Rows:
     """Yield the rows of ``jobmon show`` about the progress of an array."""
     running = [live for live in tasks if live.group is StateGroup.RUNNING]
     if text := _range_of_shares(running):
@@ -121,7 +124,7 @@ def array_rows(tasks: Iterable[LiveTask], now_s: float) -> Iterator[tuple[str, s
         yield "ETA", f"{finish(last.estimate, now_s)}; {rest}"
 
 
-def _figures(live: LiveTask, progress: Progress, now_s: float) -> Iterator[tuple[str, str]]:
+def _figures(live: LiveTask, progress: Progress, now_s: float) -> Rows:
     yield "progress", f"{joined(done(progress), epoch(progress))}{progress_age(live, now_s)}"
     if live.group is StateGroup.RUNNING:
         yield "ETA", eta(live, now_s)
@@ -170,13 +173,13 @@ def _launch_verdict(state: LaunchState, now_s: float) -> tuple[Severity, str]:
     return Severity.PENDING, f"being checked, {duration(now_s - state.started_s)} after the start"
 
 
-def _launch_details(item: Finding) -> Iterator[str]:
+def _launch_details(item: Finding) -> Lines:
     yield from item.evidence[:_MAX_DETAILS]
     if len(item.evidence) > _MAX_DETAILS:
         yield f"and {len(item.evidence) - _MAX_DETAILS} more"
 
 
-def launch_json(tasks: Sequence[LiveTask]) -> dict[str, Any]:
+def launch_json(tasks: Sequence[LiveTask]) -> Json:
     """Return the key ``launch``: that of a single task."""
     if len(tasks) != 1 or (state := tasks[0].launch) is None:
         return {"launch": None}

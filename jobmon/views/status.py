@@ -37,12 +37,13 @@ from jobmon_core.lifecycle.health import Health
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines
     from jobmon_core.app.jobs.find import Selected
     from jobmon_core.app.jobs.overview import Overview
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.messages.scheduler_outage import Outage
     from jobmon_core.lifecycle.health import JobStatus
+
 
 _HEADERS = ("JOB", "NAME", "STATE", "ELAPSED/LIMIT", "OUTCOME/CAUSE", "MONITOR")
 _NAME, _STATE, _CAUSE, _MONITOR = 1, 2, 4, 5
@@ -81,7 +82,7 @@ _STYLES = {
 }
 
 
-def status_lines(selected: Selected, known: Overview, now_s: float, console: Console) -> Iterator[str]:
+def status_lines(selected: Selected, known: Overview, now_s: float, console: Console) -> Lines:
     """Yield the lines of ``jobmon status``."""
     header, jobs = _job_lines(selected.jobs, known, now_s, console)
     yield from chain(header, *jobs, [""] if jobs else [])
@@ -245,7 +246,7 @@ def health_text(status: JobStatus) -> str:
     return status.health
 
 
-def _stacked(row: Sequence[Cell], console: Console) -> Iterator[str]:
+def _stacked(row: Sequence[Cell], console: Console) -> Lines:
     job, name, state_cell, elapsed_cell, outcome, *monitor = row
     yield console.bold(f"{job.text} {name.text}".rstrip())
     elapsed_text = elapsed_cell.text.replace("-/", "limit ")
@@ -277,7 +278,7 @@ def _counts_lines(selected: Selected, known: Overview, now_s: float, console: Co
     return console.prose(line)
 
 
-def _numbers(jobs: Sequence[JobStatus]) -> Iterator[str]:
+def _numbers(jobs: Sequence[JobStatus]) -> Lines:
     doubtful = sum(each.job.is_doubtful_success for each in jobs)
     for group, number in counts(jobs):
         more = ""
@@ -313,7 +314,7 @@ def _scheduler_name(job: WatchedJob) -> str:
     return _SOURCES.get(job.backend, f"{job.backend} scheduler")
 
 
-def _note_lines(jobs: Sequence[JobStatus], now_s: float, console: Console) -> Iterator[str]:
+def _note_lines(jobs: Sequence[JobStatus], now_s: float, console: Console) -> Lines:
     for ids, text in (*_outages([each.job for each in jobs], now_s), *_grouped_notes(jobs, now_s)):
         for line in console.prose(f"{listed(ids, _IDS_SHOWN)}: {text}"):
             yield console.styled(line, Style.ATTENTION)

@@ -11,9 +11,10 @@ from jobmon.views.text_width import text_width, truncated
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines
+
 
 _GAP = "  "  # between the columns of tabulate's plain tables
 
@@ -37,7 +38,7 @@ def table_lines(
     rows: Sequence[Sequence[Cell | str]],
     console: Console,
     steps: Sequence[tuple[int, int]],
-) -> Iterator[str]:
+) -> Lines:
     """Yield the header and the rows; on a terminal, ``steps`` are taken in order until the table fits.
 
     A step cuts a column, given by its number, as far as needed, but not below a width.

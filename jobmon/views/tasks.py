@@ -22,13 +22,9 @@ from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, stated_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines, Rows
     from jobmon_core.app.jobs.overview import Ending
     from jobmon_core.domain.job.tracking.model import End, StateChange, Task, WatchedJob
-
-    Rows = Iterator[tuple[str, str]]
 
 
 def summary_rows(job: WatchedJob) -> Rows:
@@ -57,7 +53,7 @@ def _doubts(job: WatchedJob) -> str:
     return f", but {job.doubtful_tasks} of {len(job.tasks)} tasks doubtful: {' or '.join(reasons)}"
 
 
-def hidden_lines(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
+def hidden_lines(job: WatchedJob, shown: int, console: Console) -> Lines:
     """Yield a line about the tasks that are not shown, if there are any."""
     hidden = len(job.tasks) - shown
     if len(job.tasks) <= 1 or hidden <= 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.views.model import (
     cause,
@@ -30,10 +30,12 @@ from jobmon_core.domain.visible_text import one_line
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from jobmon.views.model import Json
     from jobmon_core.app.wait import Waited
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
+
 
 _NEED_A_REASON = ("failed", "of unknown outcome")
 _NAMED = 3  # failed or unknown jobs that the line about several jobs names, with the reason
@@ -56,11 +58,11 @@ def wait_line(answers: Sequence[Waited], known: Known) -> str:
     return one_line(f"job {_name(answers[0])}: {_about_one(answers[0], known)}")
 
 
-def wait_json(answers: Sequence[Waited], known: Known) -> list[dict[str, Any]]:
+def wait_json(answers: Sequence[Waited], known: Known) -> list[Json]:
     """Return the object of each job: that of `jobmon status --json`, the result, and why."""
-    objects: list[dict[str, Any]] = []
+    objects: list[Json] = []
     for answer in answers:
-        found: dict[str, Any] = {}
+        found: Json = {}
         if job := answer.job:
             found = status_json(known.statuses[job.id], known.now_s, known.progress.get(job.id))
         found |= {"job_id": str(answer.ref) if answer.ref else None, **fields(answer, "result", "why")}

@@ -16,11 +16,13 @@ from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.visible_text import in_html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
+    from jobmon.views.console import Lines
     from jobmon_core.domain.job.report.axis import Axis
     from jobmon_core.domain.job.report.series import Point, Window
     from jobmon_core.domain.logs.progress.events.event import Event
+
 
 _COLOURS, _DASHES = 8, 4  # how many the style sheet has
 _WIDTH, _HEIGHT = 1000, 150  # of the view box; the height is also that of the plot area in pixels
@@ -81,7 +83,7 @@ def figure_html(chart: Chart, window: Window, marked: Sequence[Event]) -> str:
     )
 
 
-def _legend(chart: Chart) -> Iterator[str]:
+def _legend(chart: Chart) -> Lines:
     if len(chart.lines) < 2 and not chart.band.points:  # noqa: PLR2004 - one curve is named by the title
         return
     yield '<ul class="legend">'
@@ -99,7 +101,7 @@ def _legend(chart: Chart) -> Iterator[str]:
     yield "</ul>"
 
 
-def _picture(chart: Chart, window: Window, marked: Sequence[Event]) -> Iterator[str]:
+def _picture(chart: Chart, window: Window, marked: Sequence[Event]) -> Lines:
     axis, key = _axis(chart), chart.key
     height = _TOP + _HEIGHT + _BOTTOM
     yield f'<svg class="chart" role="img" aria-labelledby="{key}-t {key}-d" width="100%" height="{height}">'
@@ -139,7 +141,7 @@ def _description(chart: Chart, window: Window) -> str:
     return f"{chart.subject} over {duration(window.span_s)}. {names}."
 
 
-def _value_axis(axis: Axis) -> Iterator[str]:
+def _value_axis(axis: Axis) -> Lines:
     for tick in axis.ticks:
         y = _TOP + _y(axis, tick)
         yield f'<line class="grid" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>'
@@ -154,7 +156,7 @@ def _number(value: float) -> str:
     return f"{value:.4f}".rstrip("0")
 
 
-def _time_axis(window: Window) -> Iterator[str]:
+def _time_axis(window: Window) -> Lines:
     bottom = _TOP + _HEIGHT
     for tick_s in time_ticks(window.span_s):
         share = tick_s / window.span_s
@@ -165,7 +167,7 @@ def _time_axis(window: Window) -> Iterator[str]:
     yield f'<line class="axis" x1="0" x2="100%" y1="{bottom}" y2="{bottom}"/>'
 
 
-def _limit(chart: Chart, axis: Axis) -> Iterator[str]:
+def _limit(chart: Chart, axis: Axis) -> Lines:
     if chart.limit is None:
         return
     y = _TOP + _y(axis, chart.limit)
@@ -173,7 +175,7 @@ def _limit(chart: Chart, axis: Axis) -> Iterator[str]:
     yield f'<text class="limit" x="4" y="{y - 4:.1f}">{in_html(chart.limit_label)}</text>'
 
 
-def _marks(window: Window, marked: Sequence[Event]) -> Iterator[str]:
+def _marks(window: Window, marked: Sequence[Event]) -> Lines:
     last = -1.0
     for number, event in enumerate(marked, 1):
         share = window.share(event.at_s)
@@ -205,7 +207,7 @@ def _area(points: Sequence[Point], axis: Axis, window: Window) -> str:
     return f"M{'L'.join((*tops, *bottoms))}Z"
 
 
-def _table(chart: Chart, window: Window) -> Iterator[str]:
+def _table(chart: Chart, window: Window) -> Lines:
     yield "<details><summary>Table</summary><div><table>"
     names = "".join(f'<th scope="col">{in_html(line.label)}</th>' for line in chart.lines)
     yield f'<thead><tr><th scope="col">until</th>{names}</tr></thead><tbody>'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.views.diagnosis import explanation, notes_json, numbered
 from jobmon.views.model import clock, counted_states, fields, span, state_counts, task_state
@@ -29,10 +29,12 @@ from jobmon_core.domain.slurm.states import Outcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jobmon.views.model import Json
     from jobmon_core.app.jobs.report import ReportData
     from jobmon_core.domain.job.report.series import LossSummary
     from jobmon_core.domain.job.report.usage import GpuUse, NodeUse
     from jobmon_core.domain.logs.progress.events.event import Event
+
 
 NO_AGENT = "No agent reported from this job, so this report says nothing about its GPUs, memory and CPU."
 NO_PROGRESS = "The logs show no progress: no steps, epochs or items."
@@ -288,7 +290,7 @@ def tasks_not_shown(data: ReportData, shown: int) -> str:
     return ""
 
 
-def report_json(data: ReportData) -> dict[str, Any]:
+def report_json(data: ReportData) -> Json:
     """Return the documented object of ``jobmon report --json``; what is not known is null."""
     end, found, uses = data.task.end, verdict(data), data.gpu_uses
     progress, speed = data.progress.progress, estimate(data.progress.history, None, data.now_s)

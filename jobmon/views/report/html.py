@@ -16,10 +16,12 @@ from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.visible_text import in_html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from jobmon.views.console import Lines
     from jobmon_core.app.jobs.report import ReportData
     from jobmon_core.domain.logs.progress.events.event import Event
+
 
 # the style sheet: light and dark, for wide screens, phones and paper
 _CSS = """\
@@ -116,7 +118,7 @@ def report_html(data: ReportData) -> str:
     return _NOT_TEXT.sub(" ", "\n".join(parts))
 
 
-def _header(data: ReportData) -> Iterator[str]:
+def _header(data: ReportData) -> Lines:
     yield f"<header><h1>{in_html(facts.heading(data))}</h1>"
     yield f'<span class="state {_STATES[facts.is_good(data)]}">{in_html(facts.outcome(data))}</span>'
     job = data.job
@@ -126,7 +128,7 @@ def _header(data: ReportData) -> Iterator[str]:
     yield "</header>"
 
 
-def _verdict(data: ReportData) -> Iterator[str]:
+def _verdict(data: ReportData) -> Lines:
     found, source = facts.verdict(data), facts.source(data)
     bad = " bad" if found.severity is Severity.CRITICAL else ""
     yield f'<section class="card{bad}"><h3>{in_html(found.title)}</h3>'
@@ -149,13 +151,13 @@ def _prose(text: str) -> str:
     return _CODE.sub(r"<code>\1</code>", in_html(text))
 
 
-def _tiles(data: ReportData) -> Iterator[str]:
+def _tiles(data: ReportData) -> Lines:
     figures = [*facts.times(data), *facts.figures_of(data), ("GPUs", facts.gpu_text(data.gpu_uses))]
     cells = (f"<div><dt>{name}</dt><dd>{in_html(value)}</dd></div>" for name, value in figures if value)
     yield f'<dl class="tiles">{"".join(cells)}</dl>'
 
 
-def _charts(data: ReportData) -> Iterator[str]:
+def _charts(data: ReportData) -> Lines:
     marked = facts.marked_events(data)
     drawn = [figure for chart in charts(data) if (figure := figure_html(chart, data.window, marked))]
     if drawn:
@@ -164,7 +166,7 @@ def _charts(data: ReportData) -> Iterator[str]:
     yield from drawn
 
 
-def _events(data: ReportData) -> Iterator[str]:
+def _events(data: ReportData) -> Lines:
     if not data.events:
         return
     numbers = {id(event): number for number, event in enumerate(facts.marked_events(data), 1)}
@@ -191,7 +193,7 @@ def _event(event: Event, number: int | None, data: ReportData) -> str:
     return f'<li class="{tone(event) if number else ""}"><b>{number or ""}</b>{at}{text}</li>'
 
 
-def _tables(data: ReportData) -> Iterator[str]:
+def _tables(data: ReportData) -> Lines:
     if uses := data.gpu_uses:
         names = ("Node", "GPU", "Model", "Busy mean/max", "Memory peak", "Power mean/max", "Energy", "Notes")
         rows = [
@@ -203,14 +205,14 @@ def _tables(data: ReportData) -> Iterator[str]:
         yield from _table("Nodes", headers, map(facts.node_row, data.node_uses))
 
 
-def _tasks(data: ReportData) -> Iterator[str]:
+def _tasks(data: ReportData) -> Lines:
     if rows := facts.task_rows(data)[:_MAX_TASKS]:
         yield from _table(facts.tasks_title(data), ("Task", "State", "Ran", "Cause"), rows)
         if more := facts.tasks_not_shown(data, _MAX_TASKS):
             yield f"<p>{_prose(more)}</p>"
 
 
-def _table(title: str, names: Iterable[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def _table(title: str, names: Iterable[str], rows: Iterable[Sequence[str]]) -> Lines:
     yield f'<h2>{in_html(title)}</h2><div class="scroll"><table class="words"><thead><tr>'
     yield "".join(f'<th scope="col">{name}</th>' for name in names)
     yield "</tr></thead><tbody>"
@@ -219,7 +221,7 @@ def _table(title: str, names: Iterable[str], rows: Iterable[Sequence[str]]) -> I
     yield "</tbody></table></div>"
 
 
-def _notes(data: ReportData) -> Iterator[str]:
+def _notes(data: ReportData) -> Lines:
     lists = {"Notes": map(note_text, data.user_notes), "What is missing": facts.notes(data)}
     for title, texts in lists.items():
         if items := "".join(f"<li>{in_html(text)}</li>" for text in texts):

@@ -14,11 +14,10 @@ from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.job.report.series import loss_summary, tabulated, throughput_series
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jobmon.views.console import Console
+    from jobmon.views.console import Console, Lines
     from jobmon.views.top.drawing import Symbols
     from jobmon_core.app.jobs.report import ReportData
+
 
 WIDTH = 80  # columns
 _NAME_WIDTH = 10
@@ -28,7 +27,7 @@ _GPUS_SHOWN, _EVENTS_SHOWN, _TASKS_SHOWN = 16, 20, 20
 _NARROWEST = 8  # columns of the name of a node
 
 
-def report_lines(data: ReportData, console: Console, symbols: Symbols) -> Iterator[str]:
+def report_lines(data: ReportData, console: Console, symbols: Symbols) -> Lines:
     """Yield the lines of a report, the most important first."""
     style = {True: Style.GOOD, False: Style.BAD, None: Style.PLAIN}[facts.is_good(data)]
     yield console.bold(facts.heading(data))
@@ -51,7 +50,7 @@ def report_lines(data: ReportData, console: Console, symbols: Symbols) -> Iterat
         yield from ("", *console.prose(missing))
 
 
-def _verdict(data: ReportData, console: Console) -> Iterator[str]:
+def _verdict(data: ReportData, console: Console) -> Lines:
     found = facts.verdict(data)
     yield ""
     yield from console.heading(found.title)
@@ -80,7 +79,7 @@ def _sparklines(data: ReportData, symbols: Symbols) -> dict[str, str]:
     }
 
 
-def _gpus(data: ReportData, console: Console) -> Iterator[str]:
+def _gpus(data: ReportData, console: Console) -> Lines:
     uses = data.gpu_uses
     if not uses:
         return
@@ -95,7 +94,7 @@ def _gpus(data: ReportData, console: Console) -> Iterator[str]:
             yield from console.prose(f"{use.node} GPU {use.index}: {', '.join(use.notes)}")
 
 
-def _nodes(data: ReportData, console: Console) -> Iterator[str]:
+def _nodes(data: ReportData, console: Console) -> Lines:
     uses = data.node_uses
     if not uses:
         return
@@ -105,7 +104,7 @@ def _nodes(data: ReportData, console: Console) -> Iterator[str]:
     yield from table_lines(headers, [*map(facts.node_row, uses)], console, steps)
 
 
-def _events(data: ReportData, console: Console) -> Iterator[str]:
+def _events(data: ReportData, console: Console) -> Lines:
     shown = data.events[-_EVENTS_SHOWN:]
     if not shown:
         return
@@ -116,7 +115,7 @@ def _events(data: ReportData, console: Console) -> Iterator[str]:
         yield from console.prose(event.text, before, " " * len(before))
 
 
-def _tasks(data: ReportData, console: Console) -> Iterator[str]:
+def _tasks(data: ReportData, console: Console) -> Lines:
     rows = facts.task_rows(data)
     if not rows:
         return

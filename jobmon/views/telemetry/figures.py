@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon.views.model import age, clock, fields, known_fields
 from jobmon_core.app.jobs.find import StateGroup
@@ -23,11 +23,14 @@ from jobmon_core.domain.node.telemetry.summary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from jobmon.views.console import Lines
+    from jobmon.views.model import Json
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.node.telemetry.model import AgentReport, Cpu, Gpu, Sample, Worker
     from jobmon_core.domain.node.telemetry.summary import NodeWorker
+
 
 _KW = 1000.0
 _CLEARLY_LOWER = 10.0  # percentage points
@@ -106,7 +109,7 @@ def temperature(gpu: Gpu) -> str:
     return f"{gpu.temperature_c:.0f} C"
 
 
-def gpu_marks_texts(reports: Sequence[AgentReport]) -> Iterator[str]:
+def gpu_marks_texts(reports: Sequence[AgentReport]) -> Lines:
     """Yield what is notable about GPUs, e.g. ``idle: GPU 0, GPU 2``."""
     marked: dict[str, list[str]] = {}
     gpus = all_gpus(reports)
@@ -207,7 +210,7 @@ def is_throttled(cpu: Cpu) -> bool:
     return (cpu.throttled_percent or 0.0) >= _THROTTLED_PERCENT
 
 
-def node_parts(sample: Sample) -> Iterator[str]:
+def node_parts(sample: Sample) -> Lines:
     """Yield what is known of a node: the task's CPUs, the load, I/O wait, the network."""
     node = sample.node
     yield cpu_text(sample.cpu)
@@ -247,7 +250,7 @@ def silence_texts(reports: Sequence[AgentReport], now_s: float) -> str:
     return f"{node}{silence_text(silent[0], now_s)}{more}"
 
 
-def live_json(tasks: Iterable[LiveTask], now_s: float) -> dict[str, Any]:
+def live_json(tasks: Iterable[LiveTask], now_s: float) -> Json:
     """Return the keys ``problems``, ``workers``, ``gpus`` and ``nodes``, about the tasks that run.
 
     The last three are null if no agent has reported about any of them.
@@ -279,7 +282,7 @@ def live_json(tasks: Iterable[LiveTask], now_s: float) -> dict[str, Any]:
     }
 
 
-def _worker(placed: NodeWorker, reports: Sequence[AgentReport]) -> dict[str, Any]:
+def _worker(placed: NodeWorker, reports: Sequence[AgentReport]) -> Json:
     worker = placed.worker
     utilization, memory = gpu_use(placed, reports)
     return {
@@ -297,7 +300,7 @@ def _worker(placed: NodeWorker, reports: Sequence[AgentReport]) -> dict[str, Any
     }
 
 
-def _gpu(gpu: Gpu) -> dict[str, Any]:
+def _gpu(gpu: Gpu) -> Json:
     return {
         **fields(gpu, "name", "temperature_c", "other_processes", gpu_id="index", pids="own_pids"),
         **fields(gpu, memory_bytes="memory", memory_total_bytes="memory_total"),
@@ -307,7 +310,7 @@ def _gpu(gpu: Gpu) -> dict[str, Any]:
     }
 
 
-def _node(report: AgentReport, now_s: float) -> dict[str, Any]:
+def _node(report: AgentReport, now_s: float) -> Json:
     latest = report.latest
     node = latest.node
     return {
@@ -323,7 +326,7 @@ def _node(report: AgentReport, now_s: float) -> dict[str, Any]:
     }
 
 
-def _measured(record: object, *names: str, **renamed: str) -> dict[str, Any]:
+def _measured(record: object, *names: str, **renamed: str) -> Json:
     return {key: _rounded(value) for key, value in fields(record, *names, **renamed).items()}
 
 

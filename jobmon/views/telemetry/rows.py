@@ -21,17 +21,19 @@ from jobmon_core.domain.humanize import joined, size
 from jobmon_core.domain.node.telemetry.summary import all_workers, gpu_use, is_current, latest_reports
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
+    from jobmon.views.console import Lines, Rows
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.logs.diagnosis.model import StepUsage
     from jobmon_core.domain.node.telemetry.model import AgentReport
+
 
 _QUOTE = "| "
 _WORKERS_SHOWN = 8
 
 
-def _usage_rows(usage: StepUsage, live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
+def _usage_rows(usage: StepUsage, live: LiveTask, now_s: float) -> Rows:
     elapsed_s = run_time_s(live.task, now_s)
     if usage.memory is not None:
         yield "memory", f"{size(usage.memory)}, as Slurm samples it (sstat)"
@@ -39,7 +41,7 @@ def _usage_rows(usage: StepUsage, live: LiveTask, now_s: float) -> Iterator[tupl
         yield "CPU", f"{usage.cpu_s / elapsed_s:.1f} cores on average (sstat)"
 
 
-def problem_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
+def problem_rows(live: LiveTask, now_s: float) -> Rows:
     """Yield what is wrong with a running task, with proof and advice, the worst first."""
     for event in live.ongoing:
         yield "problem", f"since {clock(event.since_s, now_s)}: {event.text or event.kind}"
@@ -48,7 +50,7 @@ def problem_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
             yield "problem", event.advice.replace("JOBID", live.ref)
 
 
-def _worker_texts(live: LiveTask, reports: Sequence[AgentReport], now_s: float) -> Iterator[str]:
+def _worker_texts(live: LiveTask, reports: Sequence[AgentReport], now_s: float) -> Lines:
     """Yield e.g. ``rank 0: running, GPU 0: 92%, 60.0 GiB, 2.5 items/s``."""
     workers, logs = all_workers(reports), logs_by_rank(live)
     for each in workers[:_WORKERS_SHOWN] if len(workers) > 1 else ():
@@ -65,7 +67,7 @@ def _worker_texts(live: LiveTask, reports: Sequence[AgentReport], now_s: float) 
         yield f"and {len(workers) - _WORKERS_SHOWN} more; `jobmon top` shows all"
 
 
-def telemetry_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
+def telemetry_rows(live: LiveTask, now_s: float) -> Rows:
     """Yield what the latest reports of a task's agents show."""
     reports = latest_reports(live.reports, now_s)
     texts = {"GPUs": gpus_text(reports), "memory": memory_text(reports), "workers": workers_text(reports)}

@@ -23,11 +23,13 @@ from jobmon_core.domain.logs.progress.events.event import EventKind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobmon.views.console import Rows
     from jobmon.views.top.drawing import Line, Symbols
     from jobmon_core.app.jobs.output import OutputText
     from jobmon_core.app.live.jobs import Listing
     from jobmon_core.app.live.log_errors import ErrorLine
     from jobmon_core.app.live.tasks import LiveTask
+
 
 _START = View()
 _MESSAGE_STYLES = {
@@ -237,7 +239,7 @@ def _keys(model: Model, width: int, *, can_scroll: bool) -> Line:
     return tuple(line)
 
 
-def _actions(model: Model, *, can_scroll: bool) -> Iterator[tuple[str, str]]:
+def _actions(model: Model, *, can_scroll: bool) -> Rows:
     view, has_tasks = model.view, bool(model.tasks)
     is_list = view.page not in (Page.HELP, Page.LOG, Page.JOB)
     if not is_list:

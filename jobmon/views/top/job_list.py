@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.views.console import Style
 from jobmon.views.model import pending_reason, run_time_s, state, task_cause
@@ -23,6 +23,7 @@ from jobmon_core.domain.visible_text import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from jobmon.views.model import Json
     from jobmon.views.top.drawing import Line, Symbols
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.node.telemetry.model import AgentReport
@@ -134,7 +135,7 @@ class _Fit(NamedTuple):
     has_short_ids: bool = False  # of the pending tasks of an array
 
 
-_STEPS: tuple[dict[str, Any], ...] = (  # each makes the columns narrower
+_STEPS: tuple[Json, ...] = (  # each makes the columns narrower
     {"has_unit": False},
     *({"name": 24}, {"name": 16}, {"name": 10}),
     {"is_short": True},
