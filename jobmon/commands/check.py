@@ -18,7 +18,7 @@ from jobmon.commands.common import (
     stdout_console,
 )
 from jobmon.commands.job_options import seconds
-from jobmon.commands.restart_options import RESTART, restart_change
+from jobmon.commands.restart_options import RESTART, leading_options, restart_change
 from jobmon.errors import UsageError, say
 from jobmon.views.checks import check_lines, checks_json, problem_lines
 from jobmon_core.app.checks.check import CheckSubmission
@@ -102,21 +102,23 @@ def run(arguments: Sequence[str]) -> int:
         command_parser("check").print_help()
         return 0
     rest = list(arguments)
-    flags, values = _own_options(rest)
-    backend, wait_s = _known_backend(values.get("--backend")), _wait_s(values.get("--wait"))
+    given = leading_options(rest, _FLAGS, _VALUED)
+    while rest and rest[-1] in _FLAGS:  # they may come last, too
+        given[rest.pop()] = "on"
+    backend, wait_s = _known_backend(given.get("--backend")), _wait_s(given.get("--wait"))
     ctx = open_context()
-    change = restart_change("on", {}) if RESTART in flags else None
+    change = restart_change("on", {}) if RESTART in given else None
     submission = CheckSubmission(ctx, jobmon_command(), change=change)
     facts = submission.facts(backend, rest)
     items = check_all(facts)
-    if "--on-node" in flags and not facts.unknown_option:
+    if "--on-node" in given and not facts.unknown_option:
         from jobmon_core.app.checks.on_node import CheckNode
 
         items += tuple(CheckNode(ctx, say).check(submission.backend(backend), facts, wait_s))
-    if "--json" in flags:
+    if "--json" in given:
         print_json(checks_json(items))
     else:
-        print_lines(check_lines(items, stdout_console(), shows_all="--all" in flags))
+        print_lines(check_lines(items, stdout_console(), shows_all="--all" in given))
     return int(worst(items))
 
 
@@ -134,26 +136,6 @@ def refuses(
     if is_refused:
         say("nothing was submitted; `jobmon check --all` shows the whole list")
     return is_refused
-
-
-def _own_options(arguments: list[str]) -> tuple[set[str], dict[str, str]]:
-    """Remove and return jobmon's options: those that come first, and flags at the very end."""
-    flags: set[str] = set()
-    values: dict[str, str] = {}
-    while arguments:
-        name, equals, value = arguments[0].partition("=")
-        if arguments[0] in _FLAGS:
-            flags.add(arguments[0])
-        elif name in _VALUED:
-            if not equals:
-                value = arguments.pop(1) if arguments[1:] else ""
-            values[name] = value
-        else:
-            break
-        del arguments[0]
-    while arguments and arguments[-1] in _FLAGS:
-        flags.add(arguments.pop())
-    return flags, values
 
 
 def _known_backend(name: str | None) -> str | None:

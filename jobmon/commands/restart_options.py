@@ -10,7 +10,7 @@ from jobmon.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from jobmon.views.model import Json
     from jobmon_core.domain.job.job_settings import JobSettings, RestartSettings
@@ -64,6 +64,26 @@ def given_values(options: argparse.Namespace) -> dict[str, str]:
     """Return the values of the options that are given."""
     values = {name: getattr(options, name[2:].replace("-", "_"), None) for name in (*TAKES, SET_ASIDE)}
     return {name: value for name, value in values.items() if value and name != CHECKPOINT_DIR}
+
+
+def leading_options(arguments: list[str], flags: Collection[str], valued: Collection[str]) -> dict[str, str]:
+    """Remove and return jobmon's options in front of those of sbatch; a flag has the value ``on``.
+
+    They are never abbreviated: sbatch accepts abbreviations of its own.
+    """
+    found: dict[str, str] = {}
+    while arguments:
+        name, equals, value = arguments[0].partition("=")
+        if arguments[0] in flags:
+            found[name] = "on"
+        elif name in valued:
+            if not equals:
+                value = arguments.pop(1) if arguments[1:] else ""
+            found[name] = value
+        else:
+            break
+        del arguments[0]
+    return found
 
 
 def restart_change(

@@ -13,6 +13,7 @@ from jobmon.commands.restart_options import (
     SET_ASIDE,
     TAKES,
     add_restart_arguments,
+    leading_options,
     restart_change,
 )
 from jobmon.errors import UsageError, interrupted, report, say
@@ -195,44 +196,24 @@ _OWN_OPTIONS = ("--backend", RESTART, SET_ASIDE, *_FLAGS, *_TAKES)
 
 
 def _read_options(arguments: list[str]) -> tuple[SubmitRequest, bool]:
-    """Return what the user wants, and whether it is to be checked first.
-
-    Only leading options are read, never abbreviated: sbatch accepts abbreviations of its own.
-    """
-    backend, mode, flags, values = "", None, set[str](), dict[str, str]()
-    while arguments:
-        name, equals, value = arguments[0].partition("=")
-        if arguments[0] in _FLAGS:
-            flags.add(arguments[0])
-        elif name == RESTART:
-            mode = "on"
-            if equals:
-                mode = value
-        elif arguments[0] == SET_ASIDE:
-            values[SET_ASIDE] = "on"
-        elif name == "--backend" or name in _TAKES:
-            if not equals:
-                value = arguments.pop(1) if arguments[1:] else ""
-            if name == "--backend":
-                backend = _known(value)
-            elif not value:
-                raise UsageError(f"{name} takes {_TAKES[name]}")
-            else:
-                values[name] = value
-        else:
-            break
-        del arguments[0]
-    job_config, group = values.pop("--job-config", ""), values.pop("--group", "")
+    """Return what the user wants, and whether it is to be checked first."""
+    values = leading_options(arguments, (*_FLAGS, SET_ASIDE, RESTART), ("--backend", RESTART, *_TAKES))
+    for name, what in _TAKES.items():
+        if values.get(name) == "":
+            raise UsageError(f"{name} takes {what}")
+    if "--backend" in values:
+        _check_backend(values["--backend"])
+    own = {name: values.pop(name, "") for name in ("--backend", "--job-config", "--group", *_FLAGS)}
     request = SubmitRequest(
-        backend,
+        own["--backend"],
         tuple(arguments),
-        job_config,
-        group=group,
-        sentinel="--sentinel" in flags,
-        no_agent="--no-agent" in flags,
-        restart=restart_change(mode, values),
+        own["--job-config"],
+        group=own["--group"],
+        sentinel=bool(own["--sentinel"]),
+        no_agent=bool(own["--no-agent"]),
+        restart=restart_change(values.pop(RESTART, None), values),
     )
-    return request, "--checked" in flags
+    return request, bool(own["--checked"])
 
 
 def _point_out_typo(argument: str) -> None:
@@ -245,9 +226,8 @@ def _point_out_typo(argument: str) -> None:
         say(f"{name} went to sbatch; jobmon has {similar[0]}")
 
 
-def _known(backend: str) -> str:
+def _check_backend(backend: str) -> None:
     from jobmon_core.context import configurable_backends  # rarely needed, and the user waits
 
     if backend not in (names := configurable_backends()):
         raise UsageError(f"--backend takes one of {', '.join(names)}, not {backend!r}")
-    return backend
