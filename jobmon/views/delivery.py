@@ -17,25 +17,17 @@ if TYPE_CHECKING:
 
 def delivery(entry: OutboxEntry, now_s: float) -> str:
     """Return e.g. ``not delivered: connection refused, next try 12:40``."""
-    channel = ""
-    if entry.channel:
-        channel = f" to channel {entry.channel!r}"
+    channel = f" to channel {entry.channel!r}" if entry.channel else ""
     if entry.delivered_s is not None:
-        repeated = ""
-        if entry.maybe_delivered:
-            repeated = " (perhaps twice)"
+        repeated = " (perhaps twice)" if entry.maybe_delivered else ""
         return f"delivered{channel} at {clock(entry.delivered_s, now_s)}{repeated}"
     if entry.given_up:
-        instead = ""
-        if entry.told_on:
-            instead = f"; channel {entry.told_on!r} gets it instead"
+        instead = f"; channel {entry.told_on!r} gets it instead" if entry.told_on else ""
         return f"not delivered{channel}, given up: {entry.given_up}{instead}"
     if entry.counted:
         return f"not sent{channel} on its own: {entry.counted}"
     if entry.held:
-        until = ""
-        if entry.held_until_s:
-            until = f" until {clock(entry.held_until_s, now_s)}"
+        until = f" until {clock(entry.held_until_s, now_s)}" if entry.held_until_s else ""
         return f"held{channel}{until}: {entry.held}"
     return _pending(entry, channel, now_s)
 

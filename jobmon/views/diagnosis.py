@@ -98,26 +98,22 @@ def numbered(line: Line) -> str:
 
 def explanation(diagnosis: Diagnosis) -> str:
     """Return what the headline lacks: the class of the failure, the reasons, a low confidence."""
-    title = ""
+    parts = []
     if diagnosis.what_failed and diagnosis.title:
-        title = f"{diagnosis.title}."
-    doubt = ""
+        parts.append(f"{diagnosis.title}.")
+    if diagnosis.explanation and diagnosis.label != CLEAN:
+        parts.append(diagnosis.explanation)
     if 0 < diagnosis.confidence < _DOUBTFUL_BELOW:
-        doubt = f"Not certain ({_percent(diagnosis)})."
-    text = diagnosis.explanation
-    if diagnosis.label == CLEAN:
-        text = ""
-    return " ".join(part for part in (title, text, doubt) if part)
+        parts.append(f"Not certain ({_percent(diagnosis)}).")
+    return " ".join(parts)
 
 
 def summary(diagnosis: Diagnosis) -> str:
     """Return a diagnosis in one line."""
-    cause = ""
+    text = diagnosis.title
     if diagnosis.cause:
-        cause = f" ({diagnosis.cause})"
-    has_verdict = diagnosis.cause is not None or diagnosis.label == CLEAN
-    text = f"{diagnosis.title}{cause}"
-    if has_verdict:
+        text += f" ({diagnosis.cause})"
+    if diagnosis.cause is not None or diagnosis.label == CLEAN:
         text += f", confidence {_percent(diagnosis)}"
     return text
 
@@ -170,10 +166,8 @@ def _details(report: Report, titles: Mapping[str, str], console: Console) -> Lin
         ("Log", diagnosis.log_path if report.subject and not is_shown else ""),
         ("Note", diagnosis.note),
     ]
-    lines = [line for name, value in pairs if value for line in console.prose(f"{name}: {value}")]
-    if lines:
-        yield ""
-    yield from lines
+    if lines := [line for name, value in pairs if value for line in console.prose(f"{name}: {value}")]:
+        yield from ("", *lines)
 
 
 def _percent(diagnosis: Diagnosis) -> str:
@@ -181,17 +175,14 @@ def _percent(diagnosis: Diagnosis) -> str:
 
 
 def _heading(subject: Subject, diagnosis: Diagnosis) -> str:
-    name = f"Job {subject.ref} {subject.name}".rstrip()
-    outcome = None
-    if subject.task.end:
-        outcome = subject.task.end.outcome
-    share = ""
+    text = f"{f'Job {subject.ref} {subject.name}'.rstrip()}: {_ending(subject, diagnosis)}"
+    end = subject.task.end
     if subject.total > 1:
-        share = f"; {subject.same_outcome} of {subject.total} tasks {_ENDINGS[outcome]}"
-    same = ""
+        ending = _ENDINGS[end.outcome if end else None]
+        text += f"; {subject.same_outcome} of {subject.total} tasks {ending}"
     if subject.same_cause:
-        same = f", tasks {subject.same_cause} with this cause"
-    return f"{name}: {_ending(subject, diagnosis)}{share}{same}"
+        text += f", tasks {subject.same_cause} with this cause"
+    return text
 
 
 def _others(subject: Subject, console: Console) -> Lines:
@@ -234,13 +225,13 @@ def _live_lines(live: LiveVerdict, heading: str, subject: Subject, console: Cons
             yield from console.prose(line, _INDENT, _INDENT * 2)
     if verdict.advice:
         yield from ("", "What to do:", *console.advice(_advice(verdict, subject), _INDENT))
-    others = [f"Also: {other.title.lower()} ({other.text})" for other in further]
-    if others or live.unseen:
-        yield ""
-    for line in others:
-        yield from console.prose(line)
+    lines = [f"Also: {other.title.lower()} ({other.text})" for other in further]
     if live.unseen:
-        yield from console.prose(f"Not seen: {'; '.join(live.unseen)}")
+        lines.append(f"Not seen: {'; '.join(live.unseen)}")
+    if lines:
+        yield ""
+    for line in lines:
+        yield from console.prose(line)
 
 
 def _advice(verdict: Event, subject: Subject) -> str:

@@ -64,21 +64,17 @@ def _timeline_charts(data: ReportData) -> Iterator[Chart]:
         (Line("speed", scaled(speed, 1 / _S_PER_HOUR) if is_slow else speed),),
     )
     if summary := loss_summary(history):
-        spike = f"; spike to {loss(summary.worst)} at {facts.elapsed(summary.worst_at_s, data)}"
         finding = f"Loss from {loss(summary.first)} to {loss(summary.last)}, best {loss(summary.best)}"
         if facts.has_spike(summary):
-            finding += spike
+            finding += f"; spike to {loss(summary.worst)} at {facts.elapsed(summary.worst_at_s, data)}"
         yield Chart("loss", finding, "Training loss", (Line("loss", summary.series),), from_zero=False)
 
 
 def _pause(data: ReportData) -> str:
-    history, samples = data.progress.history, data.progress.history.samples
-    idle_s = 0.0
-    if samples:
-        idle_s = data.window.end_s - samples[-1].at_s
+    history = data.progress.history
+    idle_s = data.window.end_s - history.samples[-1].at_s if history.samples else 0.0
     longest_s = max(history.longest_pause_s, idle_s)
-    is_long = longest_s > max(_MIN_PAUSE_S, _LONG_PAUSE * history.median_pause_s)
-    if is_long:
+    if longest_s > max(_MIN_PAUSE_S, _LONG_PAUSE * history.median_pause_s):
         return f"; longest pause {duration(longest_s)}"
     return ""
 
@@ -121,10 +117,7 @@ def _gpu_lines(
 
 def _with_limit(chart: Chart, limits: Collection[int | None], name: str) -> Chart:
     """Return a chart with the limit (bytes) that all its lines have; with none if they differ."""
-    limit = None
-    if len(limits) == 1:
-        limit = next(iter(limits))
-    if not limit:
+    if len(limits) != 1 or not (limit := next(iter(limits))):
         return chart
     return replace(chart, limit=limit / _GIB, limit_label=f"{limit / _GIB:.4g} GiB {name}")
 
@@ -157,10 +150,10 @@ def _busy(uses: Sequence[GpuUse]) -> str:
         return "The driver gives no utilisation"
     mean = sum(percent for percent, _ in known) / len(known)
     lowest, name = min(known)
-    odd = ""
+    text = f"GPUs busy {mean:.0f}% of the time on average"
     if lowest < mean - _ODD_PERCENT:
-        odd = f"; {name} only {lowest:.0f}%"
-    return f"GPUs busy {mean:.0f}% of the time on average{odd}"
+        text += f"; {name} only {lowest:.0f}%"
+    return text
 
 
 def _node_charts(data: ReportData) -> Iterator[Chart]:

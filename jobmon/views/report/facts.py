@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from jobmon.views.diagnosis import explanation, notes_json, numbered
-from jobmon.views.model import clock, counted_states, fields, span, state_counts, task_state
+from jobmon.views.model import clock, counted_states, fields, run_time_s, span, state_counts, task_state
 from jobmon.views.progress import eta
 from jobmon.views.restarts import lineage_text
 from jobmon.views.tasks import time_rows
@@ -92,10 +92,9 @@ def _live_verdict(data: ReportData) -> Finding:
     if not data.problems:
         return Finding(title="No problem found so far")
     worst, *others = data.problems
-    also = ""
+    since = f"Since {clock(worst.at_s, data.now_s)}."
     if others:
-        also = f"Also: {'; '.join(event.text for event in others)}."
-    since = f"Since {clock(worst.at_s, data.now_s)}. {also}".rstrip()
+        since += f" Also: {'; '.join(event.text for event in others)}."
     advice = worst.advice.replace("JOBID", str(data.live.ref))
     title = f"{worst.text[:1].upper()}{worst.text[1:]}"
     return Finding(Severity.CRITICAL, since, advice, worst.evidence, title=title)
@@ -103,11 +102,12 @@ def _live_verdict(data: ReportData) -> Finding:
 
 def times(data: ReportData) -> list[tuple[str, str]]:
     """Return when the task was submitted, started and ended, its nodes and its lineage, by name."""
-    lineage = []
+    rows = [*time_rows(data.job, data.task, data.now_s)]
+    if nodes := (data.task.end.nodes if data.task.end else "") or data.task.nodes:
+        rows.append(("nodes", nodes))
     if data.lineage:
-        lineage = [("lineage", lineage_text(data.lineage, data.job.id))]
-    nodes = (data.task.end.nodes if data.task.end else "") or data.task.nodes
-    return [*time_rows(data.job, data.task, data.now_s), *([("nodes", nodes)] if nodes else []), *lineage]
+        rows.append(("lineage", lineage_text(data.lineage, data.job.id)))
+    return rows
 
 
 def progress_text(data: ReportData) -> str:
@@ -133,12 +133,8 @@ def figures_of(data: ReportData) -> list[tuple[str, str]]:
 def pace_text(data: ReportData) -> str:
     """Return the average and the latest speed."""
     found = estimate(data.progress.history, None, data.now_s)
-    unit = ""
-    if data.progress.progress:
-        unit = data.progress.progress.unit
-    when = "at the end"
-    if data.live.group is StateGroup.RUNNING:
-        when = "lately"
+    unit = data.progress.progress.unit if data.progress.progress else ""
+    when = "lately" if data.live.group is StateGroup.RUNNING else "at the end"
     average, latest = rate(found.average_rate_per_s, unit), rate(found.rate_per_s, unit)
     if not average:
         return ""
@@ -153,10 +149,10 @@ def _loss_text(data: ReportData) -> str:
     if summary is None:
         return ""
     at = duration(summary.best_at_s - data.window.start_s)
-    bad = ""
+    text = f"first {loss(summary.first)}, last {loss(summary.last)}, best {loss(summary.best)} at {at}"
     if summary.bad_values:
-        bad = f", {count(summary.bad_values, 'value')} not finite"
-    return f"first {loss(summary.first)}, last {loss(summary.last)}, best {loss(summary.best)} at {at}{bad}"
+        text += f", {count(summary.bad_values, 'value')} not finite"
+    return text
 
 
 def has_spike(summary: LossSummary) -> bool:
@@ -166,11 +162,9 @@ def has_spike(summary: LossSummary) -> bool:
 
 def of_total(used: int | None, total: int | None) -> str:
     """Return e.g. ``64.0 of 80.0 GiB (80%)``; ``-`` if it is not available."""
-    share = ""
-    if used is not None and total:
-        share = f" ({used / total:.0%})"
     if used is None:
         return "-"
+    share = f" ({used / total:.0%})" if total else ""
     return f"{figures.of_total(used, total)}{share}"
 
 
@@ -192,13 +186,10 @@ def gpu_text(uses: Sequence[GpuUse]) -> str:
     """Return e.g. ``8 GPUs, 74% busy on average, 12.20 kWh``."""
     if not uses:
         return ""
-    known = [use.mean_percent for use in uses if use.mean_percent is not None]
-    busy = ""
-    if known:
-        busy = f", {sum(known) / len(known):.0f}% busy on average"
-    total = energy_kwh(uses)
-    text = f"{count(len(uses), 'GPU')}{busy}"
-    if total is not None:
+    text = count(len(uses), "GPU")
+    if known := [use.mean_percent for use in uses if use.mean_percent is not None]:
+        text += f", {sum(known) / len(known):.0f}% busy on average"
+    if (total := energy_kwh(uses)) is not None:
         text += f", {energy(total)}"
     return text
 
@@ -231,9 +222,7 @@ def node_row(use: NodeUse) -> tuple[str, str, str, str, str]:
 
 def notes(data: ReportData) -> list[str]:
     """Return what the report lacks and why, one sentence each."""
-    found = [NO_PROGRESS]
-    if data.progress.progress:
-        found = []
+    found = [] if data.progress.progress else [NO_PROGRESS]
     if not data.nodes:
         return [*found, NO_AGENT]
     for use in data.node_uses:
@@ -261,15 +250,11 @@ def task_rows(data: ReportData) -> list[tuple[str, str, str, str]]:
     rows = []
     for task in data.tasks:
         end, found = task.end, task.diagnosis
-        ran = ""
-        if end and end.elapsed_s is not None:
-            ran = span(end.elapsed_s)
-        if end is None and task.start_s and task.has_started:
-            ran = span(data.now_s - task.start_s)
-        cause = ""
-        if found and found.cause:
-            cause = redacted(found.headline)
-        state = end_text(end) if end else task_state(task)
+        state, ran_s = task_state(task), run_time_s(task, data.now_s)
+        if end:
+            state, ran_s = end_text(end), end.elapsed_s
+        cause = redacted(found.headline) if found and found.cause else ""
+        ran = "" if ran_s is None else span(ran_s)
         rows.append((str(ref_of(data.job.job_id, task.key)), state, ran, cause))
     return rows
 

@@ -42,9 +42,7 @@ _OF_PROBLEM = ("kind", "subject", "text", "advice", "evidence", "is_critical")  
 
 def percent(value: float | None) -> str:
     """Return e.g. ``87%``; empty if it is not available."""
-    if value is None:
-        return ""
-    return f"{value:.0f}%"
+    return "" if value is None else f"{value:.0f}%"
 
 
 def power(watts: float | None) -> str:
@@ -87,9 +85,7 @@ def gpus_text(reports: Sequence[AgentReport]) -> str:
         lowest = found.lowest.gpu.utilization_percent or 0.0
         if found.mean_percent - lowest >= _CLEARLY_LOWER:
             text += f" (lowest {percent(lowest)}: {gpu_name(found.lowest, reports)})"
-    memory = ""
-    if found.fullest:
-        memory = gpu_memory(found.fullest.gpu)
+    memory = gpu_memory(found.fullest.gpu) if found.fullest else ""
     if memory and found.number > 1:
         memory = f"up to {memory}"
     return joined(text, memory, power(found.power_w))
@@ -126,17 +122,14 @@ def memory_text(reports: Sequence[AgentReport]) -> str:
     if found is None:
         return ""
     node, memory = found
-    share = ""
+    text = of_total(memory.used, memory.limit)
     if memory.share is not None:
-        share = f" ({memory.share:.0%})"
-    place = ""
+        text += f" ({memory.share:.0%})"
     if len(reports) > 1:
-        place = f" on {node}"
-    kills = oom_kills(reports)
-    killed = ""
-    if kills:
-        killed = f", {count(kills, 'OOM kill')}"
-    return f"{of_total(memory.used, memory.limit)}{share}{place}{killed}"
+        text += f" on {node}"
+    if kills := oom_kills(reports):
+        text += f", {count(kills, 'OOM kill')}"
+    return text
 
 
 def is_memory_scarce(reports: Sequence[AgentReport]) -> bool:
@@ -162,13 +155,12 @@ def workers_text(reports: Sequence[AgentReport]) -> str:
 
 
 def _worker_text(worker: Worker) -> str:
-    cpu = ""
+    parts = [worker.name or worker_name(worker), status_text(worker.status)]
     if worker.cpu_percent is not None:
-        cpu = f"{percent(worker.cpu_percent)} CPU"
-    memory = ""
+        parts.append(f"{percent(worker.cpu_percent)} CPU")
     if worker.memory is not None:
-        memory = size(worker.memory)
-    return joined(worker.name or worker_name(worker), status_text(worker.status), cpu, memory)
+        parts.append(size(worker.memory))
+    return ", ".join(parts)
 
 
 def status_text(status: WorkerStatus) -> str:
@@ -182,27 +174,23 @@ def _which(workers: Sequence[NodeWorker], status: WorkerStatus) -> str:
     known = [str(rank) for rank in ranks if rank is not None]
     if status not in GONE or not known or len(workers) == 1:
         return ""
-    more = ""
-    if len(known) > _NAMED:
-        more = ", ..."
-    return f" (rank{'s' if len(known) > 1 else ''} {', '.join(known[:_NAMED])}{more})"
+    named = ", ".join([*known[:_NAMED], *(["..."] if len(known) > _NAMED else [])])
+    return f" (rank{'s' if len(known) > 1 else ''} {named})"
 
 
 def worker_name(worker: Worker) -> str:
     """Return ``rank 3``, else the program or the PID."""
-    if worker.rank is not None:
-        return f"rank {worker.rank}"
-    return worker.name or f"PID {worker.pid}"
+    return worker.name or f"PID {worker.pid}" if worker.rank is None else f"rank {worker.rank}"
 
 
 def cpu_text(cpu: Cpu | None) -> str:
     """Return e.g. ``15.2 of 16 cores, throttled 12%``."""
     if cpu is None or cpu.used_percent is None:
         return ""
-    throttled = ""
+    text = f"{cpu.used_percent / 100:.1f} of {cpu.cores:g} cores"
     if is_throttled(cpu):
-        throttled = f", throttled {percent(cpu.throttled_percent)}"
-    return f"{cpu.used_percent / 100:.1f} of {cpu.cores:g} cores{throttled}"
+        text += f", throttled {percent(cpu.throttled_percent)}"
+    return text
 
 
 def is_throttled(cpu: Cpu) -> bool:
@@ -231,9 +219,7 @@ def silence_text(report: AgentReport, now_s: float) -> str:
     """Return when a silent agent last reported, and whether it has ended."""
     at_s = report.latest.at_s
     since = f"{clock(at_s, now_s, seconds=True)} ({age(max(0.0, now_s - at_s))} ago)"
-    if report.ended_s is not None:
-        return f"agent ended, last report {since}"
-    return f"no report since {since}"
+    return f"no report since {since}" if report.ended_s is None else f"agent ended, last report {since}"
 
 
 def silence_texts(reports: Sequence[AgentReport], now_s: float) -> str:
@@ -241,13 +227,12 @@ def silence_texts(reports: Sequence[AgentReport], now_s: float) -> str:
     silent = [each for each in reports if not is_current(each, now_s)]
     if not silent:
         return ""
-    node = ""
+    text = silence_text(silent[0], now_s)
     if len(reports) > 1:
-        node = f"{silent[0].latest.node.name}: "
-    more = ""
+        text = f"{silent[0].latest.node.name}: {text}"
     if len(silent) > 1:
-        more = f"; likewise {count(len(silent) - 1, 'other node')}"
-    return f"{node}{silence_text(silent[0], now_s)}{more}"
+        text += f"; likewise {count(len(silent) - 1, 'other node')}"
+    return text
 
 
 def live_json(tasks: Iterable[LiveTask], now_s: float) -> Json:
@@ -264,22 +249,15 @@ def live_json(tasks: Iterable[LiveTask], now_s: float) -> Json:
     ]
     if not reported:
         return {"problems": problems, "workers": None, "gpus": None, "nodes": None}
-    return {
-        "problems": problems,
-        "workers": [
-            {"job_id": live.ref, **_worker(worker, live.reports)}
-            for live in reported
-            for worker in all_workers(live.reports)
-        ],
-        "gpus": [
-            {"job_id": live.ref, "node": placed.node, **_gpu(placed.gpu)}
-            for live in reported
-            for placed in all_gpus(live.reports)
-        ],
-        "nodes": [
-            {"job_id": live.ref, **_node(report, now_s)} for live in reported for report in live.reports
-        ],
-    }
+    workers: list[Json] = []
+    gpus: list[Json] = []
+    nodes: list[Json] = []
+    for live in reported:
+        about = {"job_id": live.ref}
+        workers += [about | _worker(each, live.reports) for each in all_workers(live.reports)]
+        gpus += [about | {"node": each.node} | _gpu(each.gpu) for each in all_gpus(live.reports)]
+        nodes += [about | _node(report, now_s) for report in live.reports]
+    return {"problems": problems, "workers": workers, "gpus": gpus, "nodes": nodes}
 
 
 def _worker(placed: NodeWorker, reports: Sequence[AgentReport]) -> Json:
@@ -331,6 +309,4 @@ def _measured(record: object, *names: str, **renamed: str) -> Json:
 
 
 def _rounded(value: float | None) -> float | None:
-    if value is None:
-        return None
-    return round(value, 1)
+    return None if value is None else round(value, 1)

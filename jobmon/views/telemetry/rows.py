@@ -58,9 +58,7 @@ def _worker_texts(live: LiveTask, reports: Sequence[AgentReport], now_s: float) 
         use = f"{percent(worker.cpu_percent) or '?'} CPU"
         if worker.gpus:
             use = f"GPU {','.join(map(str, worker.gpus))}: {percent(used) or '?'}"
-        speed = ""
-        if worker.rank in logs:
-            speed = log_speed(live, logs[worker.rank], now_s)
+        speed = log_speed(live, logs[worker.rank], now_s) if worker.rank in logs else ""
         parts = (status_text(worker.status), use, size(memory) if memory is not None else "", speed)
         yield f"{worker_name(worker)}: {joined(*parts)}"
     if len(workers) > _WORKERS_SHOWN:
@@ -74,19 +72,14 @@ def telemetry_rows(live: LiveTask, now_s: float) -> Rows:
     yield from ((name, text) for name, text in texts.items() if text)
     yield from (("GPUs", text) for text in gpu_marks_texts(reports))
     yield from (("workers", text) for text in _worker_texts(live, reports, now_s))
-    several = len(live.reports) > 1
     if not live.reports and live.agents.problem:
         yield "agent", f"none: {live.agents.problem}"
     if usage := live.agents.usage:
         yield from _usage_rows(usage, live, now_s)
     for report in live.reports:
-        node = ""
-        if several:
-            node = f"{report.latest.node.name}: "
+        node = f"{report.latest.node.name}: " if len(live.reports) > 1 else ""
         if not is_current(report, now_s):
-            why = ""
-            if live.agents.problem:
-                why = f": {live.agents.problem}"
+            why = f": {live.agents.problem}" if live.agents.problem else ""
             yield "agent", f"{node}{silence_text(report, now_s)}{why}"
         elif text := joined(*node_parts(report.latest)):
             yield "CPU", f"{node}{text}"
