@@ -1,8 +1,8 @@
-"""The states of a Slurm job, the phase that each of them implies, and descriptions of exit codes and signals.
+"""The states of a Slurm job and the phase that each implies; descriptions of exit codes and signals.
 
-Sources: Slurm's ``job_state_codes`` documentation, ``slurm_protocol_defs.c``, 20.11 to 25.11, and
-``slurm_errno.h``; bash(1) "EXIT STATUS" and signal(7). Slurm also uses the signal field for conditions of its
-own: 53 (it could not open the output files) and 125 (the kernel's OOM killer).
+Sources: Slurm's ``job_state_codes``, ``slurm_protocol_defs.c``, 20.11 to 25.11, and ``slurm_errno.h``;
+bash(1) "EXIT STATUS" and signal(7). Slurm also uses the signal field for conditions of its own: 53 (it could
+not open the output files) and 125 (the kernel's OOM killer).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Self
 
 
 class Phase(StrEnum):
-    """The progress of a job that its state alone implies."""
+    """What a state alone implies."""
 
     WAITING = "waiting"
     ACTIVE = "active"
@@ -32,7 +32,7 @@ class Outcome(StrEnum):
 
 
 class JobState(StrEnum):
-    """Every state of Slurm, and ``UNKNOWN`` for those of future versions, each with its phase."""
+    """Every state of Slurm, and ``UNKNOWN`` for those of future versions."""
 
     phase: Phase
     short: str
@@ -78,7 +78,7 @@ class JobState(StrEnum):
     def from_slurm(cls, text: str) -> JobState:
         """Parse a state as Slurm prints it, e.g. ``CANCELLED by 1000``, ``OUT_OF_ME+`` or ``CD``.
 
-        Any other text, or an ambiguous abbreviation, is ``UNKNOWN``: neither an end nor a success.
+        Other texts and ambiguous abbreviations are ``UNKNOWN``: neither an end nor a success.
         """
         name = ""
         if text.strip():
@@ -95,12 +95,12 @@ class JobState(StrEnum):
 
     @property
     def is_alive(self) -> bool:
-        """Whether a job in this state may still run; true for an unknown state."""
+        """Whether the job may still run; true for an unknown state."""
         return self.phase not in (Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
 
     @property
     def may_return(self) -> bool:
-        """Whether the job may run again under the same job id."""
+        """Whether the job may run again under this id."""
         return self.phase is Phase.ENDED_UNLESS_REQUEUED
 
 
@@ -116,7 +116,7 @@ def outcome_of(state: JobState, exit_code: int | None) -> Outcome:
 
 
 def stated_reason(reason: str) -> str:
-    """Return the reason for a state; empty for Slurm's ``None``."""
+    """Empty for Slurm's ``None``."""
     if reason == "None":
         return ""
     return reason
@@ -157,7 +157,7 @@ _CODES: dict[int, str] = {
 
 
 def effective_signal(code: int | None, signal: int | None) -> int | None:
-    """Return the signal that ended a job: Slurm's, else n of a shell's exit code ``128 + n``, else None."""
+    """The signal that ended a job: Slurm's, else n of a shell's exit code ``128 + n``."""
     if signal:
         return signal
     if code is not None and SIGNAL_BASE < code <= SIGNAL_BASE + _MAX_SIGNAL:
@@ -166,14 +166,14 @@ def effective_signal(code: int | None, signal: int | None) -> int | None:
 
 
 def other_code(code: int | None, *, is_exact: bool) -> int | None:
-    """Return the code from which sacct may have subtracted 128; None if the code itself is the true one."""
+    """The code from which sacct may have subtracted 128; None if the code is the true one."""
     if code and not is_exact and code < SIGNAL_BASE:
         return code + SIGNAL_BASE
     return None
 
 
 def describe_exit(code: int | None, signal: int | None) -> str:
-    """Describe an exit, e.g. ``137 (128 + 9: killed by SIGKILL)``; ``signal`` is Slurm's own field."""
+    """``137 (128 + 9: killed by SIGKILL)``; ``signal`` is Slurm's own field."""
     if signal:
         return _describe_signal(signal)
     if code is None:
@@ -188,7 +188,7 @@ def describe_exit(code: int | None, signal: int | None) -> str:
 
 
 def labelled_exit(code: int | None, signal: int | None, *, is_exact: bool = True) -> tuple[str, str]:
-    """Return a label and a description: ``exit code`` and ``1``, or ``signal`` and ``15 (SIGTERM: ...)``."""
+    """``exit code`` and ``1``, or ``signal`` and ``15 (SIGTERM: ...)``."""
     text = describe_exit(code, signal)
     if not signal and (other := other_code(code, is_exact=is_exact)):
         return "exit code", f"{text}, or {describe_exit(other, None)}: sacct does not distinguish them"
@@ -198,7 +198,7 @@ def labelled_exit(code: int | None, signal: int | None, *, is_exact: bool = True
 
 
 def exit_phrase(code: int | None, signal: int | None, *, is_exact: bool = True) -> str:
-    """Return an exit for a sentence, e.g. ``exit code 1`` or ``killed by signal 15 (SIGTERM: ...)``."""
+    """``exit code 1`` or ``killed by signal 15 (SIGTERM: ...)``."""
     label, text = labelled_exit(code, signal, is_exact=is_exact)
     if label == "signal":
         return f"{_KILLED}{text}"

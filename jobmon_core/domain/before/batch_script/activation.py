@@ -39,7 +39,7 @@ class Activation(NamedTuple):
 
 
 def activations_of(script: BatchScript, values: Mapping[str, str | None]) -> Iterator[Activation]:
-    """Yield the activations in the order of the script, without those in functions."""
+    """In the order of the script, without those in functions."""
     for command in script.commands:
         if not command.words or command.in_function:
             continue

@@ -13,7 +13,7 @@ from jobmon_core.domain.slurm.sbatch_options import LETTERS, OPTIONS
 
 
 class Launcher(NamedTuple):
-    """A program that starts another one. Names of options have no leading dashes, and ``_`` for ``-``."""
+    """Names of options have no leading dashes, and ``_`` for ``-``."""
 
     name: str
     # an empty value: a flag, or a value that only the job knows; `UNKNOWN`: always the latter
@@ -22,7 +22,7 @@ class Launcher(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """How the options of a launcher are written."""
+    """How its options are written."""
 
     flags: str = ""  # options without a value; if `valued` is None, all others have one
     valued: str | None = None  # options with a value; all others have none
@@ -107,7 +107,7 @@ Words = Sequence[str | None]
 
 
 def split_launcher(words: Words) -> tuple[Launcher, Words] | None:
-    """Return the launcher at the start of a command and the words after it; None if it starts with none."""
+    """The launcher at the start of a command and the words after it; None without one."""
     name = (words[0] or "").rpartition("/")[2] if words else ""
     form = _FORMS.get(name)
     if form is None:
@@ -126,7 +126,7 @@ def split_launcher(words: Words) -> tuple[Launcher, Words] | None:
 
 
 def _read_options(words: Words, form: _Form) -> tuple[dict[str, str], list[str | None]]:
-    """Return the options at the start of ``words``, and the words after them."""
+    """And the words after them."""
     rest = list(words)
     options: dict[str, str] = {}
     while rest and (rest[0] or "").startswith("-"):
@@ -149,7 +149,7 @@ def _names(text: str) -> list[str]:
 
 
 def _has_attached(name: str, form: _Form) -> bool:
-    """Whether a word with one dash is a letter and its value, rather than an option of several letters."""
+    """A word with one dash is a letter and its value, rather than an option of several letters."""
     if form.valued is None:
         return name[1:].isdigit()
     return name[0] in _names(form.valued) and name not in _names(f"{form.valued} {form.flags} {form.pairs}")

@@ -1,6 +1,6 @@
 """A shell script as commands made of words, as far as its text shows it.
 
-Nothing is run, so the value of a word may be unknown: it is None then, never a guess.
+Nothing is run: a value that the text does not show is None, never a guess.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FUNCTION = "function"
 
 
 class PartKind(StrEnum):
-    """What a part of a word is."""
+    """What it is."""
 
     LITERAL = "literal"
     VARIABLE = "variable"
@@ -45,11 +45,11 @@ class Word(NamedTuple):
 
     @property
     def literal(self) -> str | None:
-        """The text of the word with the defaults of its variables; None if that is not known."""
+        """With the defaults of its variables; None if that is not known."""
         return self.value({})
 
     def value(self, variables: Mapping[str, str | None]) -> str | None:
-        """Return the word with these variables expanded; None if that is not known.
+        """With these variables expanded; None if that is not known.
 
         A value of None in ``variables`` is one that only the job will know.
         """
@@ -59,7 +59,7 @@ class Word(NamedTuple):
         return "".join(known) if is_known else None
 
     def split(self, variables: Mapping[str, str | None]) -> list[str | None]:
-        """Return the words that the shell makes of it."""
+        """The words that the shell makes of it."""
         value = self.value(variables)
         first = self.parts[0] if self.parts else Part(PartKind.LITERAL, "")
         if value is not None:
@@ -69,14 +69,14 @@ class Word(NamedTuple):
         return [f"{first.text}{UNKNOWN}"] if is_option else [None]
 
     def is_glob(self) -> bool:
-        """Whether the shell replaces it by the names of files."""
+        """Whether the shell replaces it by names of files."""
         return any(
             part.kind is PartKind.LITERAL and not part.is_quoted and any(each in part.text for each in "*?[")
             for part in self.parts
         )
 
     def uses(self) -> Iterator[Part]:
-        """Yield the parts that are variables, also those within defaults."""
+        """The parts that are variables, also within defaults."""
         for part in self.parts:
             if part.kind is PartKind.VARIABLE:
                 yield part
@@ -103,7 +103,7 @@ class Redirection(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One simple command, or the head of a ``for``, ``select`` or ``case``."""
+    """A simple command, or the head of a ``for``, ``select`` or ``case``."""
 
     line: int  # of its first word, from 1
     words: tuple[Word, ...] = ()
@@ -115,40 +115,39 @@ class Command:
 
     @property
     def name(self) -> str:
-        """The program as written, without its folder; empty if the text does not show it."""
+        """The program without its folder; empty if the text does not show it."""
         text = self.words[0].literal if self.words else ""
         return (text or "").rpartition("/")[2]
 
     @property
     def is_condition(self) -> bool:
-        """Whether it belongs to the condition of an ``if``, ``while`` or ``until``."""
+        """Of an ``if``, ``while`` or ``until``."""
         return _CONDITION in self.within[-1:]
 
     @property
     def in_loop(self) -> bool:
-        """Whether the body of a loop contains it."""
+        """In the body of one."""
         return _LOOP in self.within
 
     @property
     def in_function(self) -> bool:
-        """Whether it belongs to the definition of a function."""
+        """In the definition of one."""
         return _FUNCTION in self.within
 
     @property
     def in_background(self) -> bool:
-        """Whether the script goes on while it runs (``&``)."""
+        """The script goes on while it runs (``&``)."""
         return self.operator_after == "&"
 
     def texts(self, variables: Mapping[str, str | None]) -> tuple[str | None, ...]:
-        """Return its words with these variables expanded; None for a word whose value is not known.
+        """Its words with these variables expanded; None for a word whose value is not known.
 
-        Of an option with a value that is not known, the value is `UNKNOWN`. An unquoted variable may be
-        several words.
+        Of an option with such a value, the value is `UNKNOWN`. An unquoted variable may be several words.
         """
         return tuple(text for word in self.words for text in word.split(variables))
 
     def every_word(self) -> Iterator[Word]:
-        """Yield its words, and those of its assignments and redirections."""
+        """Also those of its assignments and redirections."""
         yield from self.words
         yield from (value for _, value in self.assignments)
         yield from (each.target for each in self.redirections)
@@ -165,12 +164,12 @@ class BatchScript:
 
     @property
     def interpreter(self) -> tuple[str, ...]:
-        """The program that runs the script, with its arguments."""
+        """The program that runs the script, with arguments."""
         return tuple(self.shebang.split())
 
     @property
     def language(self) -> str:
-        """The name of the program that runs it, e.g. ``bash`` or ``python3``; empty without a shebang."""
+        """``bash`` or ``python3``; empty without a shebang."""
         words = [word for word in self.interpreter if not word.startswith("-") and "=" not in word]
         names = [word.rpartition("/")[2] for word in words]
         if names[:1] == ["env"]:
@@ -179,5 +178,5 @@ class BatchScript:
 
     @property
     def is_shell(self) -> bool:
-        """Whether a Bourne shell runs it, so that its commands are known."""
+        """Whether a Bourne shell runs it: else its commands are not known."""
         return self.language in ("bash", "sh", "zsh", "ksh", "dash", "")

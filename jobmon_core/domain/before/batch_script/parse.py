@@ -1,4 +1,4 @@
-"""Read the commands of a shell script from its tokens. Never raises: what does not fit is left out."""
+"""Read the commands of a shell script. Never raises: what does not fit is left out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HEADS = ("for", "select", "case")  # each is read as a command, with the words 
 
 
 def parse_script(text: str) -> BatchScript:
-    """Return the parts of a batch script; a script for another program than a shell has no commands."""
+    """One for another program than a shell has no commands."""
     first = text.partition("\n")[0].rstrip("\r")
     shebang = first[2:].strip() if first.startswith("#!") else ""
     script = BatchScript(text, shebang)
@@ -46,8 +46,6 @@ def parse_script(text: str) -> BatchScript:
 
 
 class _Parser:
-    """Collects words until an operator ends the command."""
-
     def __init__(self) -> None:
         self.commands: list[Command] = []
         self._within: list[str] = []
@@ -95,7 +93,7 @@ class _Parser:
         return bool(self._words or self._assignments or self._redirections or self._redirection)
 
     def _take_keyword(self, text: str) -> bool:
-        """Take a reserved word; return False for any other word."""
+        """Whether it is a reserved word."""
         if text in _OPENS:
             kind = "function" if text == "{" and self._defines_function else _OPENS[text]
             self._within.append(kind)
@@ -148,7 +146,7 @@ class _Parser:
 
 
 def without_prefix(parts: tuple[Part, ...], length: int) -> tuple[Part, ...]:
-    """Return the parts of ``NAME=value`` without its first ``length`` characters, the name and the sign."""
+    """The parts of ``NAME=value`` without the name and the sign (``length`` characters)."""
     first, *others = parts
     rest = first.text[length:] if first.kind is PartKind.LITERAL else first.text
     return (first._replace(text=rest), *others) if rest or not others else tuple(others)

@@ -13,7 +13,7 @@ from jobmon_core.domain.before.batch_script.programs import Program, program_of
 
 
 class Use(StrEnum):
-    """What a script uses a path for."""
+    """What for."""
 
     PROGRAM = "program"  # a file that it runs
     INPUT = "input"
@@ -40,7 +40,7 @@ class PathUse(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The folder that is written to, if it is one of outputs."""
+        """The one that is written to."""
         return posixpath.dirname(self.path) if self.use is Use.REDIRECTED else self.path
 
 
@@ -79,7 +79,7 @@ _LINE_OF_LIST = re.compile(
 def paths_of(
     script: BatchScript, values: Mapping[str, str | None], folder: str, *, on_node: bool = False
 ) -> Iterator[PathUse]:
-    """Yield the paths of a script that starts in ``folder``; ``on_node``: only those on a disk of the node.
+    """The paths of a script that starts in ``folder``; ``on_node``: only those on a disk of the node.
 
     Else those are left out, and so are devices; URLs and paths that only the job knows always are.
     """
@@ -106,7 +106,7 @@ def is_on_node(path: str, folder: str) -> bool:
 
 
 def _changed(here: str | None, program: Program) -> str | None:
-    """Return the folder after a `cd`; None if only the job knows it."""
+    """The folder after a `cd`; None if only the job knows it."""
     target = next((word for word in program.arguments if word is None or not word.startswith("-")), None)
     if target is None or program.command.within:
         return None
@@ -155,7 +155,6 @@ def _redirected(each: Redirection, target: str, line: int) -> Iterator[PathUse]:
 
 
 def _run_files(program: Program, line: int) -> Iterator[PathUse]:
-    """Yield the files that a command runs."""
     if program.python and program.python.file:
         yield PathUse(Use.PROGRAM, program.python.file, line)
     elif program.words and "/" in (program.words[0] or ""):
@@ -168,7 +167,7 @@ def _run_files(program: Program, line: int) -> Iterator[PathUse]:
 
 
 def _named_by_options(program: Program, line: int) -> Iterator[PathUse]:
-    """Yield what options such as ``--data-dir`` name."""
+    """As ``--data-dir``."""
     if not program.is_work or program.name in _ELSEWHERE.split():
         return
     previous = ""
@@ -200,14 +199,14 @@ def _by_option(option: str, value: str | None, line: int) -> Iterator[PathUse]:
 
 
 def _is_path(word: str | None) -> bool:
-    """Whether a word names a local file or folder, rather than a data set or a model of a hub."""
+    """A local file or folder, rather than a data set or a model of a hub."""
     if not word or _URL.match(word) or any(char in word for char in "*?[]{}$,;| "):
         return False
     return word.startswith(("/", "./", "../")) or bool(_DATA_FILE.fullmatch(word)) or word.endswith("/")
 
 
 def _lists(command: Command, values: Mapping[str, str | None]) -> Iterator[PathUse]:
-    """Yield the text from which each task of an array takes its line."""
+    """A text from which each task of an array takes its line."""
     texts = [part.text for word in command.every_word() for part in word.parts]
     if command.name == "sed":
         texts.append(
@@ -219,7 +218,7 @@ def _lists(command: Command, values: Mapping[str, str | None]) -> Iterator[PathU
 
 
 def _made(program: Program, command: Command, values: Mapping[str, str | None]) -> Iterator[str]:
-    """Yield the paths that a command creates, by its words."""
+    """By its words."""
     if program.name in _MAKERS:
         words = [_outside_braces(word) for word in program.arguments if word and not word.startswith("-")]
         yield from words if program.name in ("mkdir", "touch", "tee") else words[-1:]
@@ -231,13 +230,13 @@ def _made(program: Program, command: Command, values: Mapping[str, str | None]) 
 
 
 def _outside_braces(word: str) -> str:
-    """Return the folder that stands before a brace expansion such as ``out/{a,b}``."""
+    """The folder before a brace expansion such as ``out/{a,b}``."""
     before, brace, _ = word.partition("{")
     return before.rpartition("/")[0] or "." if brace else word
 
 
 def _outputs(program: Program) -> Iterator[str]:
-    """Yield the values of options that name an output: ``--output=PATH`` and ``--output PATH``."""
+    """The values of ``--output=PATH`` and ``--output PATH``."""
     previous = ""
     for word in program.arguments:
         option, _, value = (word or "").partition("=")

@@ -59,28 +59,28 @@ class Program:
 
     @property
     def line(self) -> int:
-        """The line of its command."""
+        """Of its command."""
         return self.command.line
 
     @property
     def name(self) -> str:
-        """The program without its folder; empty if not known."""
+        """Without its folder; empty if not known."""
         return ((self.words[0] if self.words else "") or "").rpartition("/")[2]
 
     @property
     def label(self) -> str:
-        """How a message names it."""
+        """As a message names it."""
         run = self.python
         if run and (run.file or run.module):
             return f"python {run.file or f'-m {run.module}'}"
         return self.name or (self.command.words[0].raw if self.command.words else "a program")
 
     def launcher(self, *names: str) -> Launcher | None:
-        """Return the innermost launcher with one of these names."""
+        """The innermost one with one of these names."""
         return next((each for each in reversed(self.launchers) if each.name in names), None)
 
     def options(self) -> Iterator[str]:
-        """Yield the names of its options, in lower case with ``_`` in place of ``-``, unless they are off."""
+        """The names of options that are not off, in lower case with ``_`` for ``-``."""
         for word, after in pairwise((*(word or "" for word in self.arguments), "")):
             name, equals, value = word.lower().partition("=")
             if (equals or word.startswith("-")) and (value if equals else after.lower()) not in _OFF:
@@ -88,13 +88,13 @@ class Program:
 
     @property
     def image(self) -> str:
-        """The image of the container that it runs in; empty if it runs in none."""
+        """Of the container that it runs in."""
         container = self.launcher(*CONTAINERS)
         return container.subject if container else ""
 
     @property
     def in_container(self) -> bool:
-        """Whether it runs in a container."""
+        """Whether it runs in one."""
         by_srun = any("container_image" in each.options for each in self.launchers)
         return by_srun or self.launcher(*CONTAINERS) is not None
 
@@ -105,12 +105,12 @@ class Program:
 
     @property
     def is_work(self) -> bool:
-        """Whether it does the work of the job, rather than prepare or report something."""
+        """Whether it does the work of the job, rather than prepare or report."""
         return bool(self.launchers or self.python) or (self.name not in _MINOR and bool(self.words))
 
 
 def programs_of(script: BatchScript, values: Mapping[str, str | None]) -> Iterator[Program]:
-    """Yield the program of each command that calls no function of the script, expanded by ``values``."""
+    """Of each command that calls no function of the script."""
     functions = set(_FUNCTION.findall(script.text))
     for command in script.commands:
         if command.words and command.words[0].raw not in functions:
@@ -118,7 +118,7 @@ def programs_of(script: BatchScript, values: Mapping[str, str | None]) -> Iterat
 
 
 def program_of(command: Command, words: Words) -> Program:
-    """Return the program that these words of a command start."""
+    """What these words of a command start."""
     launchers: list[Launcher] = []
     while len(launchers) < _MAX_LAUNCHERS:
         found = split_launcher(words) or _by_python(words)
@@ -131,7 +131,7 @@ def program_of(command: Command, words: Words) -> Program:
 
 
 def _by_python(words: Words) -> tuple[Launcher, Words] | None:
-    """Return the launcher that ``python -m`` starts."""
+    """What ``python -m`` starts."""
     for at, (word, module) in enumerate(pairwise(words[:5])):
         if word == "-m" and module in MODULES:
             return split_launcher([*MODULES[module], *words[at + 2 :]])

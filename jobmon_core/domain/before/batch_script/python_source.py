@@ -58,7 +58,7 @@ class PythonSource:
 
 
 def read_source(text: str) -> PythonSource:
-    """Return what a source shows; never raises, a syntax error is its ``fault``."""
+    """Never raises: a syntax error is its ``fault``."""
     try:
         with warnings.catch_warnings(action="ignore"):  # about its strings: Python will show them itself
             tree = ast.parse(text)
@@ -85,7 +85,7 @@ def read_source(text: str) -> PythonSource:
 
 
 def _overwriting_save(tree: ast.Module) -> int | None:
-    """Return the line of the first save in a loop to a file whose name is a constant; None without one."""
+    """The line of the first save in a loop to a file whose name is a constant."""
     loops = (node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While))
     calls = (node for loop in loops for node in ast.walk(loop) if isinstance(node, ast.Call))
     for call in calls:
@@ -98,7 +98,7 @@ def _overwriting_save(tree: ast.Module) -> int | None:
 
 
 def _imports(body: list[ast.stmt]) -> list[str]:
-    """Return the packages that the statements of a module import unconditionally."""
+    """Unconditional ones."""
     names: list[str] = []
     for node in body:
         if isinstance(node, ast.Import):
@@ -109,7 +109,7 @@ def _imports(body: list[ast.stmt]) -> list[str]:
 
 
 def _required_variables(tree: ast.Module) -> list[str]:
-    """Return the variables read as ``os.environ["NAME"]`` at module level, outside `if`, `try` and `with`."""
+    """Read as ``os.environ["NAME"]`` at module level, outside `if`, `try` and `with`."""
     found: list[str] = []
     for statement in tree.body:
         if isinstance(statement, _OPTIONAL):
@@ -129,7 +129,7 @@ def _is_environ(node: ast.expr) -> bool:
 
 
 def _is_print(node: ast.AST) -> bool:
-    """Whether a node prints to stdout, and not to a file that it names."""
+    """To stdout, and not to a file that it names."""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)

@@ -1,4 +1,4 @@
-"""What a submission asks of Slurm: the options of the command line, the environment and the script.
+"""What a submission asks of Slurm: by the command line, the environment and the script.
 
 Source of the precedence: ``process_options_second_pass()`` of ``sbatch/opt.c``; see sbatch(1), INPUT
 ENVIRONMENT VARIABLES. A job_submit plugin of the site may change any of it.
@@ -30,7 +30,7 @@ _MINUTE_S = 60
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a submission asks for. None: not given, or not readable."""
+    """None: not given, or not readable."""
 
     script: str = ""  # as on the command line; empty for ``--wrap`` or a script on stdin
     arguments: tuple[str, ...] = ()  # of the script
@@ -40,12 +40,12 @@ class Request:
 
     @property
     def nodes(self) -> int | None:
-        """The number of nodes; the smaller one of a range."""
+        """The smaller one of a range."""
         return _number(self.options.get("nodes", ""))
 
     @property
     def tasks(self) -> int | None:
-        """The number of tasks of all nodes."""
+        """On all nodes."""
         if tasks := _number(self.options.get("ntasks", "")):
             return tasks
         each = _number(self.options.get("ntasks-per-node", "") or self.options.get("tasks-per-node", ""))
@@ -53,7 +53,7 @@ class Request:
 
     @property
     def gpus_per_node(self) -> int | None:
-        """The GPUs of one node; 0 if none are asked for; None if not known."""
+        """0 if none are asked for; None if not known."""
         options = self.options
         if (each := options.get("gpus-per-node")) is not None:
             return _gpus(each)
@@ -68,7 +68,7 @@ class Request:
 
     @property
     def gpus(self) -> int | None:
-        """The GPUs of the job; 0 if none are asked for; None if not known."""
+        """As `gpus_per_node`, of the job."""
         total = self._gpus_of_job()
         if total is not None:
             return total
@@ -86,7 +86,7 @@ class Request:
 
     @property
     def time_limit_s(self) -> int | None:
-        """The time limit in seconds; None if not given, unlimited or invalid."""
+        """None if not given, unlimited or invalid."""
         with suppress(SchedulerRejected):  # sbatch itself will reject an invalid limit
             limit_s = parse_time_limit_s(self.options["time"]) if "time" in self.options else None
             return (
@@ -96,29 +96,26 @@ class Request:
 
     @property
     def is_unlimited(self) -> bool:
-        """Whether it asks for no time limit, e.g. ``--time=UNLIMITED``; False if it names none."""
+        """As by ``--time=UNLIMITED``; False if it names none."""
         with suppress(SchedulerRejected):
             return "time" in self.options and parse_time_limit_s(self.options["time"]) is None
         return False
 
     @property
     def array(self) -> IndexSet | None:
-        """The indices of the array; None without an array."""
+        """Its indices."""
         indices = IndexSet.parse(self.options.get("array", ""))
         return indices if len(indices) else None
 
     @property
     def name(self) -> str:
-        """The name of the job, by default as sbatch names it: for a script on stdin, ``sbatch``."""
+        """By default as sbatch names it: for a script on stdin, ``sbatch``."""
         default = self.script.rpartition("/")[2] or ("wrap" if "wrap" in self.options else "sbatch")
         return self.options.get("job-name", "") or default
 
 
 def log_files(request: Request, folder: str, user: str) -> tuple[str, ...]:
-    """Return the files of the job's output, with patterns where only Slurm knows the value.
-
-    ``folder`` is where the job starts.
-    """
+    """With patterns where only Slurm knows the value; the job starts in ``folder``."""
     options, is_array = request.options, request.array is not None
     paths = templates_from_record(
         options.get("output", ""), options.get("error", ""), folder, is_array=is_array
@@ -128,11 +125,10 @@ def log_files(request: Request, folder: str, user: str) -> tuple[str, ...]:
 
 
 def read_request(arguments: Sequence[str], environment: Mapping[str, str], script_text: str) -> Request:
-    """Return what a command line of sbatch asks for.
+    """Read a command line of sbatch.
 
-    Raises:
-        SchedulerRejected: an option before the script lacks its argument, or is unknown. An unknown one is
-            accepted in the form ``--name=value``, because plugins of a site add options.
+    Raises SchedulerRejected if an option before the script lacks its argument, or is unknown. An unknown
+    one is accepted in the form ``--name=value``, because plugins of a site add options.
     """
     given, operands = read_with_unknown(arguments)
     by_variable = {name: environment[key] for key, name in VARIABLES.items() if key in environment}
@@ -154,14 +150,14 @@ def _number(text: str) -> int | None:
 
 
 def _gpus(text: str) -> int | None:
-    """Return the sum of ``4``, ``a100:4`` or ``a100:2,v100:2``."""
+    """The sum of ``4``, ``a100:4`` or ``a100:2,v100:2``."""
     counts = [part.rpartition(":")[2] for part in text.split(",")]
     numbers = [int(each) for each in counts if _COUNT.fullmatch(each)]
     return sum(numbers) if len(numbers) == len(counts) else None
 
 
 def _gres_gpus(text: str) -> int | None:
-    """Return the GPUs of ``gpu:4``, ``gpu:a100:4`` or ``gpu``; 0 if it names other resources only."""
+    """Of ``gpu:4``, ``gpu:a100:4`` or ``gpu``; 0 if it names other resources only."""
     if not text:
         return None
     found = 0

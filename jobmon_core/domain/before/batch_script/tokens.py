@@ -1,4 +1,4 @@
-"""Split the text of a shell script into words, operators, redirections and comments.
+"""Split a shell script into words, operators, redirections and comments.
 
 Source: "Shell Grammar" and "Expansion" of bash(1). Never raises: an open quote ends with the text.
 """
@@ -43,18 +43,16 @@ class Token(NamedTuple):
 
 
 def tokens_of(text: str) -> Iterator[Token]:
-    """Yield the tokens of a script; the bodies of here-documents are left out."""
+    """Without the bodies of here-documents."""
     return _Lexer(text).tokens()
 
 
 def parts_of(text: str, depth: int = 0) -> tuple[Part, ...]:
-    """Return the parts of a text in which the shell expands variables, such as a default."""
+    """Of a text in which the shell expands variables, such as a default."""
     return tuple(_Lexer(text, depth).quoted(len(text)))
 
 
 class _Lexer:
-    """Reads a text from left to right."""
-
     def __init__(self, text: str, depth: int = 0) -> None:
         self._text = text
         self._at = 0
@@ -151,7 +149,7 @@ class _Lexer:
         return Part(PartKind.LITERAL, self._text[start + 1 : end], is_quoted=True)
 
     def quoted(self, end: int = -1) -> list[Part]:
-        """Read up to the closing double quote; with ``end``, to the end of the text."""
+        """Up to the closing double quote; with ``end``, to the end of the text."""
         parts: list[Part] = []
         while self._at < len(self._text) and (end >= 0 or self._text[self._at] != '"'):
             if found := _PLAIN_IN_QUOTES.match(self._text, self._at):
@@ -169,7 +167,7 @@ class _Lexer:
         return _joined(parts)
 
     def _expansion(self) -> Part:
-        """Read what begins with ``$`` or a backtick, else one character."""
+        """What begins with ``$`` or a backtick, else one character."""
         text, at = self._text, self._at
         if text[at] == "`":
             end = text.find("`", at + 1)
@@ -231,7 +229,7 @@ class _Lexer:
 
 
 def _joined(parts: list[Part]) -> list[Part]:
-    """Return the parts, with neighbouring literals joined if both are quoted or both are not."""
+    """Neighbouring literals are one if both are quoted or both are not."""
     joined: list[Part] = []
     for part in parts:
         last = joined[-1] if joined else None
@@ -244,7 +242,7 @@ def _joined(parts: list[Part]) -> list[Part]:
 
 
 def _closing(text: str, start: int, opening: str, closing: str) -> int:
-    """Return the position of the bracket that closes the one before ``start``, else the end of the text."""
+    """The position of the bracket that closes the one before ``start``, else the end."""
     depth, at, quote = 1, start, ""
     while at < len(text):
         char = text[at]

@@ -1,4 +1,4 @@
-"""The variables of a shell script: what it sets, what it uses, and the values that its text shows."""
+"""The variables of a shell script: what it sets and uses, and the values that its text shows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TESTS = ("[", "[[", "test")
 
 
 def assignments_of(command: Command) -> Iterator[tuple[str, Word | None]]:
-    """Yield the variables that a command sets for later commands; None: the value is not in the text."""
+    """What a command sets for later ones; None: the value is not in the text."""
     if not command.words:
         yield from command.assignments
         return
@@ -34,7 +34,7 @@ def assignments_of(command: Command) -> Iterator[tuple[str, Word | None]]:
 
 
 def _computed_names(command: str, words: list[str]) -> list[str]:
-    """Return the variables that a command fills with what only the job will know."""
+    """Filled with what only the job will know."""
     if command in _READING:
         return [word for word in words if _IDENTIFIER.fullmatch(word)]
     if command in ("for", "select"):
@@ -47,7 +47,7 @@ def _computed_names(command: str, words: list[str]) -> list[str]:
 
 
 def values_of(script: BatchScript, known: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return the values of all variables as far as the text shows them; None: only the job will know.
+    """The values as far as the text shows them; None: only the job will know.
 
     ``known`` are those that the script starts with. A variable that is set to different values, or in a
     loop, a branch, a group or a function, is not known.
@@ -64,7 +64,7 @@ def values_of(script: BatchScript, known: Mapping[str, str | None]) -> dict[str,
 
 
 def exported(script: BatchScript, values: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return the variables that the script exports or declares, with their values."""
+    """What the script exports or declares, with values."""
     names = {
         word.raw.partition("=")[0]
         for command in script.commands
@@ -75,7 +75,7 @@ def exported(script: BatchScript, values: Mapping[str, str | None]) -> dict[str,
 
 
 def set_names(script: BatchScript) -> set[str]:
-    """Return the names of all variables that some command sets."""
+    """What some command sets."""
     names = {name for command in script.commands for name, _ in assignments_of(command)}
     prefixed = {name for command in script.commands for name, _ in command.assignments}
     # ${NAME:=value} and ${NAME:?} are set afterwards
@@ -86,7 +86,7 @@ def set_names(script: BatchScript) -> set[str]:
 
 
 def unguarded_uses(script: BatchScript) -> Iterator[tuple[str, int]]:
-    """Yield each variable that is used where the script does not provide for its being unset, with the line.
+    """Each variable that is used without a provision for its being unset, with the line.
 
     Here-strings and most command substitutions are looked into.
     """
@@ -99,7 +99,6 @@ def unguarded_uses(script: BatchScript) -> Iterator[tuple[str, int]]:
 
 
 def _tested(script: BatchScript) -> Iterator[str]:
-    """Yield the variables that a test looks at."""
     for command in script.commands:
         if command.name in _TESTS:
             yield from (part.text for word in command.words for part in word.uses())

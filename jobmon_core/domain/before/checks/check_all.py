@@ -1,4 +1,4 @@
-"""All that this host checks before a submission; items with the same result are shown in this order."""
+"""All that this host checks before a submission, in the order in which equal results are shown."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _RESTARTS: dict[str, Rule] = {  # if the user asks for any
 
 
 def check_all(facts: Facts) -> tuple[Finding, ...]:
-    """Return every item; if the script cannot be read, only what needs no text of it."""
+    """Every item; if the script cannot be read, only what needs no text of it."""
     if facts.unknown_option:
         asked = _items(facts, {"sbatch": script.test_only})
         if asked[0].severity is Severity.CRITICAL:

@@ -1,4 +1,4 @@
-"""What was found out about a submission: the script, its files, Slurm's answers, and earlier jobs."""
+"""What was found out about a submission."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PathKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PathFact:
-    """What is at a path, as this host sees it."""
+    """As this host sees it."""
 
     path: str
     kind: PathKind = PathKind.UNKNOWN
@@ -53,7 +53,7 @@ class PathFact:
 
 
 class SubmissionAnswer(NamedTuple):
-    """What ``sbatch --test-only`` answers."""
+    """Of ``sbatch --test-only``."""
 
     accepted: bool | None  # None: Slurm did not answer
     text: str = ""
@@ -64,7 +64,7 @@ class SubmissionAnswer(NamedTuple):
 
 
 class Quota(NamedTuple):
-    """What a user has on a file system, and may have; None: no limit."""
+    """Of a user on a file system; None: no limit."""
 
     used_bytes: int
     limit_bytes: int | None
@@ -73,7 +73,7 @@ class Quota(NamedTuple):
 
 
 class PythonFact(NamedTuple):
-    """A Python program of a script, and what its environment lacks."""
+    """A Python program, and what its environment lacks."""
 
     program: Program
     path: str = ""  # where its source is; empty if it cannot be read
@@ -85,7 +85,7 @@ class PythonFact(NamedTuple):
 
 
 class PastRun(NamedTuple):
-    """An earlier job of the same script or name that jobmon watched."""
+    """An earlier job of the same script or name."""
 
     job: str
     ended_s: int
@@ -153,10 +153,7 @@ class Facts:
 
     @property
     def time_limit_s(self) -> float | None:
-        """The limit that the job will get, its own or the partition's default; None if it is not known.
-
-        Infinite if the job has none.
-        """
+        """Its own or the partition's default; infinite without one, None if it is not known."""
         if limit_s := self.request.time_limit_s:
             return limit_s
         if self.request.is_unlimited:
@@ -166,11 +163,11 @@ class Facts:
         return self.partition.default_time_s or self.partition.max_time_s or math.inf
 
     def path(self, path: str) -> PathFact:
-        """Return what is at an absolute path."""
+        """What is there."""
         return self.paths.get(path) or PathFact(path)
 
     def source_of(self, program: Program) -> PythonSource | None:
-        """Return the source of a Python program; None if it cannot be read."""
+        """None if it cannot be read."""
         return next((each.source for each in self.python if each.program is program), None)
 
     @property

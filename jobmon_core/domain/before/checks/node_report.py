@@ -1,4 +1,4 @@
-"""Judge what the short job that `jobmon check --on-node` runs on a node reports about it."""
+"""Judge what the short job of `jobmon check --on-node` reports about its node."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NodeReport = Mapping[str, Sequence[str]]  # the lines by kind, which is the firs
 
 
 def read_report(text: str) -> NodeReport:
-    """Read the output of the short job; the kind ``end`` shows that it came to its end."""
+    """The kind ``end`` shows that the short job came to its end."""
     lines: dict[str, list[str]] = {}
     for line in text[:_MAX_REPORT].splitlines():
         if line.startswith(f"{MARK} "):
@@ -40,7 +40,7 @@ class _Gpu(NamedTuple):
 
 
 def node_items(facts: Facts, script: NodeScript, report: NodeReport) -> Iterator[Finding]:
-    """Yield the items that only a node can show."""
+    """What only a node can show."""
     node = report.get("node", ["?"])[0]
     gpus = [gpu for line in report.get("gpu", ()) if (gpu := _gpu(line))]
     yield replace(_environment(facts, script, report, node), id="node_environment")
@@ -66,7 +66,7 @@ def _environment(facts: Facts, script: NodeScript, report: NodeReport, node: str
 
 
 def _left_out(script: NodeScript) -> str:
-    """Say which lines the short job leaves out, because they could run a program of the user."""
+    """They could run a program of the user."""
     first, *others = script.left_out
     if not others:
         return f"line {first} is not run on the node"
@@ -75,7 +75,7 @@ def _left_out(script: NodeScript) -> str:
 
 
 def _failed(script: NodeScript, text: str, advice: str) -> Finding:
-    """Return a failed item; a warning if a line that the short job leaves out may be the cause."""
+    """Only a warning if a line that the short job leaves out may be the cause."""
     if not script.left_out:
         return failed(text, advice)
     return warned(f"{text}; {_left_out(script)}, which may be why", advice)
@@ -139,7 +139,7 @@ def _cuda(script: NodeScript, report: NodeReport, gpus: list[_Gpu], node: str) -
 
 
 def _cuda_of_torch(torch: dict[str, object], driver: str, node: str) -> Finding:
-    """Judge what PyTorch says about its CUDA; ``driver`` is the newest CUDA that the driver supports."""
+    """``driver`` is the newest CUDA that the driver supports."""
     if error := torch.get("error"):
         return warned(
             f"PyTorch on {node} cannot look for GPUs: {error}", "Install a PyTorch that fits the driver."

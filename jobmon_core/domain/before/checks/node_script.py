@@ -1,4 +1,4 @@
-"""The script of the short job that `jobmon check --on-node` runs on a node, made from the user's script."""
+"""The short job that `jobmon check --on-node` runs on a node, made from the user's script."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ class NodeScript:
 
 
 def node_script(facts: Facts) -> NodeScript:
-    """Return the short job for a submission.
+    """The short job for a submission.
 
-    Of the script's commands, it runs those that set up the environment, and it starts the script's Pythons to
-    try their imports.
+    It runs those commands of the script that set up the environment, and starts the script's Pythons to try
+    their imports.
     """
     hosts = tuple(dict.fromkeys(_hosts(facts)))
     commands, left_out = set_up_of(facts.script, facts.values)
@@ -104,7 +104,7 @@ def _options(facts: Facts) -> Iterator[str]:
 
 
 def _private_options(facts: Facts) -> Iterator[str]:
-    """Yield ``#SBATCH`` lines for options that may contain secrets: accounting keeps the command line."""
+    """They may contain secrets, and accounting keeps the command line."""
     value = facts.request.options.get("export")
     if value is not None and value.isprintable():
         yield f"#SBATCH {shlex.quote(f'--export={value}')}"
@@ -154,7 +154,7 @@ def _hosts(facts: Facts) -> Iterator[str]:
 
 
 def _checked_programs(facts: Facts) -> list[PythonFact]:
-    """Return the Python programs whose imports are tried; of those with the same Python and imports, one."""
+    """Of those with the same Python and imports, one."""
     found: dict[tuple[str, ...], PythonFact] = {}
     for each in facts.python:
         is_safe = all(map(expands_safely, _environment_words(each)))  # else its words would run a program
@@ -164,7 +164,7 @@ def _checked_programs(facts: Facts) -> list[PythonFact]:
 
 
 def _environment_words(fact: PythonFact) -> tuple[Word, ...]:
-    """Return the words from the container or environment manager up to the Python; empty without either."""
+    """From the container or environment manager up to the Python."""
     words = fact.program.command.words
     names = [word.raw.rpartition("/")[2] for word in words]
     start = next((number for number, name in enumerate(names) if name in _ENVIRONMENTS), len(names))

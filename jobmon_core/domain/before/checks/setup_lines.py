@@ -1,10 +1,9 @@
 """The commands of a script that only set up its environment; the short job of `check --on-node` runs them.
 
-Anything that could run a program of the user is left out: command substitutions other than conda's own, i.e.
-its shell hook and ``conda info --base``; commands of conda that neither activate nor deactivate an
-environment; and sourced files other than activation scripts, the init files of conda and of environment
-modules, and the start-up files of the shell. Sources: bash(1); ``conda activate --help``; ``micromamba shell
---help``; module(1) of Environment Modules and of Lmod.
+What could run a program of the user is left out: command substitutions other than conda's shell hook and
+``conda info --base``; commands of conda but to activate and deactivate; and sourced files other than
+activation scripts, init files of conda and of environment modules, and start-up files of the shell. Sources:
+bash(1); ``conda activate --help``; ``micromamba shell --help``; module(1) of Environment Modules and of Lmod.
 """
 
 from __future__ import annotations
@@ -46,10 +45,7 @@ _CONDA_QUERIES = ("run", "info", "list", "--version")  # commands that change no
 
 
 def set_up_of(script: BatchScript, values: Mapping[str, str | None]) -> tuple[list[Command], tuple[int, ...]]:
-    """Return the commands that set up the environment, and the lines left out that may do so, too.
-
-    ``values`` are those of the script's variables.
-    """
+    """The commands that set up the environment, and the lines left out that may do so, too."""
     run: list[Command] = []
     left_out: list[int] = []
     unknown: set[str] = set()  # variables that the short job does not have
@@ -105,7 +101,7 @@ def _sets_up_modules(name: str, words: tuple[Word, ...]) -> bool:
 
 
 def _has_harmless_redirections(command: Command) -> bool:
-    """Whether its redirections only discard or join outputs; the short job leaves redirections out."""
+    """They only discard or join outputs; the short job leaves redirections out."""
     return all(
         (">" in each.operator and each.target.literal == "/dev/null")
         or (each.operator == ">&" and each.target.literal in ("1", "2"))

@@ -25,18 +25,18 @@ class Fit(NamedTuple):
 
 
 def is_usable(node: Node) -> bool:
-    """Whether a node takes jobs: it is neither down nor drained, and it responds."""
+    """Neither down nor drained, and it responds."""
     return not _UNUSABLE & _parts(node.state)
 
 
 def _parts(state: str) -> set[str]:
-    """Return the base state and the flags of a node, without the signs that Slurm appends to the state."""
+    """The base state and the flags, without the signs that Slurm appends."""
     names = {part.rstrip("*~#!%$@^-") for part in state.split("+")}
     return names | {_SILENT} if "*" in state else names
 
 
 def fit_of(request: PendingRequest, nodes: Iterable[Node]) -> Fit:
-    """Return on how many nodes a job fits, counted as if it spread evenly over its nodes."""
+    """As if the job spread evenly over its nodes."""
     ever = now = unusable = if_usable = 0
     for node in nodes:
         has_enough = _holds(request, node, only_free=False)
@@ -63,7 +63,7 @@ def _holds(request: PendingRequest, node: Node, *, only_free: bool) -> bool:
 
 
 def _share(total: int | None, request: PendingRequest) -> int:
-    """Return what one node has to give; 0 if that is not known."""
+    """What one node has to give; 0 if not known."""
     return math.ceil((total or 0) / max(1, request.nodes))
 
 
@@ -72,7 +72,7 @@ def _gpus(by_type: dict[str, int], gpu_type: str) -> int:
 
 
 def request_text(request: PendingRequest) -> str:
-    """Return e.g. ``2 nodes with 8 GPUs, 32 CPUs and 64.0 GiB of memory in all``."""
+    """``2 nodes with 8 GPUs, 32 CPUs and 64.0 GiB of memory in all``."""
     gpu = f"{request.gpu_type} GPU".strip()
     parts = [
         count(request.gpus, gpu) if request.gpus else "",
@@ -87,7 +87,7 @@ def request_text(request: PendingRequest) -> str:
 
 
 def free_text(request: PendingRequest, nodes: Sequence[Node]) -> str:
-    """Return what is free now on the usable nodes, e.g. ``2 of 8 GPUs, 12 of 64 CPUs``."""
+    """What is free on the usable nodes: ``2 of 8 GPUs, 12 of 64 CPUs``."""
     up = [node for node in nodes if is_usable(node)]
     parts = []
     if request.gpus:
@@ -102,7 +102,7 @@ def free_text(request: PendingRequest, nodes: Sequence[Node]) -> str:
 
 
 def unusable_texts(nodes: Iterable[Node]) -> Iterator[str]:
-    """Yield a sentence with the reason for each of the first unusable nodes, then how many more there are."""
+    """A sentence for each of the first unusable nodes, then how many more there are."""
     found = [node for node in nodes if not is_usable(node)]
     for node in found[:_NODES_NAMED]:
         why = f": {node.why}" if node.why else ""
@@ -114,7 +114,7 @@ def unusable_texts(nodes: Iterable[Node]) -> Iterator[str]:
 
 
 def state_text(state: str) -> str:
-    """Return a node's state in a word, e.g. ``drained`` for ``IDLE+DRAIN``."""
+    """In a word: ``drained`` for ``IDLE+DRAIN``."""
     flags = _parts(state)
     if flags & {"DOWN", "FAIL", "ERROR"}:
         return "down"

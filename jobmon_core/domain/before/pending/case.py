@@ -1,6 +1,6 @@
-"""What every rule that explains a pending job starts from, and the sentences that several of them share.
+"""What every rule that explains a pending job starts from, and the sentences that several share.
 
-Times in sentences are formatted by the caller, who knows the time zone. JOBID stands for the job's id.
+The caller, who knows the time zone, formats times. JOBID stands for the job's id.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NO_ACTION = "No action is needed: it starts by itself."
 
 
 class Obstacle(NamedTuple):
-    """A reservation that the job does not use, on nodes that it could use."""
+    """A reservation of others, on nodes that the job could use."""
 
     reservation: Reservation  # which ends in the future
     takes_all: bool  # all nodes that the job could use
@@ -37,7 +37,7 @@ class Obstacle(NamedTuple):
 
 
 class Case(NamedTuple):
-    """What a rule explains; ``at`` formats a time."""
+    """What a rule explains."""
 
     facts: PendingFacts
     now_s: float
@@ -45,18 +45,18 @@ class Case(NamedTuple):
 
     @property
     def job(self) -> PendingJob:
-        """The pending job, or the pending tasks of an array."""
+        """Or the pending tasks of an array."""
         return self.facts.job
 
     @property
     def fit(self) -> Fit | None:
-        """On how many nodes the job fits; None if the nodes or the request are not known."""
+        """None if the nodes or the request are not known."""
         if self.facts.nodes is None or self.job.request is None:
             return None
         return fit_of(self.job.request, self.facts.nodes)
 
     def obstacles(self) -> list[Obstacle]:
-        """Return the reservations that the job would run into if it started now on the nodes it could use.
+        """The reservations that the job would run into if it started now on the nodes it could use.
 
         Those that take all these nodes come first, then the earlier ones.
         """
@@ -71,7 +71,6 @@ class Case(NamedTuple):
         return sorted(found, key=lambda obstacle: (not obstacle.takes_all, obstacle.reservation.start_s or 0))
 
     def _runs_into(self, reservation: Reservation, start_s: float) -> bool:
-        """Whether the job would still run when another's reservation begins, if it started now."""
         is_own = reservation.name == self.job.reservation
         is_over = reservation.end_s is not None and reservation.end_s <= self.now_s
         if is_own or is_over:
@@ -83,7 +82,7 @@ Rule = Callable[[Case], Finding]
 
 
 def by_hint(case: Case) -> Finding:
-    """Explain by the hint for the reason, if there is one."""
+    """Explain by the hint for the reason."""
     reason, state = case.job.reason, case.job.state
     category = category_of(reason, state)
     if category is Category.HELD and state in (JobState.SPECIAL_EXIT, JobState.REQUEUE_HOLD):
@@ -96,13 +95,13 @@ def by_hint(case: Case) -> Finding:
 
 
 def request_sentences(case: Case) -> Iterator[str]:
-    """Yield what the job asks for, if that is known."""
+    """What the job asks for."""
     if case.job.request:
         yield f"It asks for {request_text(case.job.request)}."
 
 
 def free_sentences(case: Case) -> Iterator[str]:
-    """Yield on how many nodes the job fits now, and what is free."""
+    """On how many nodes the job fits now, and what is free."""
     nodes, fit, request = case.facts.nodes, case.fit, case.job.request
     if not nodes or fit is None or request is None:
         return
@@ -117,10 +116,7 @@ def free_sentences(case: Case) -> Iterator[str]:
 
 
 def limit_before(obstacle: Obstacle, now_s: float) -> int | None:
-    """Return the longest useful time limit of a job that ends before a reservation begins (seconds).
-
-    None if it is active already or too near.
-    """
+    """The longest useful time limit (seconds) of a job that ends before a reservation begins."""
     if obstacle.is_active or obstacle.reservation.start_s is None:
         return None
     left_s = int(obstacle.reservation.start_s - now_s) - _MARGIN_S
@@ -130,7 +126,7 @@ def limit_before(obstacle: Obstacle, now_s: float) -> int | None:
 
 
 def time_option(limit_s: int) -> str:
-    """Return a time limit as sbatch and scontrol read it: ``45:00``, ``2:30:00``, ``2-13:00:00``."""
+    """As sbatch and scontrol read it: ``45:00``, ``2:30:00``, ``2-13:00:00``."""
     days, rest = divmod(limit_s, _DAY_S)
     hours, rest = divmod(rest, _HOUR_S)
     minutes, seconds = divmod(rest, _MINUTE_S)

@@ -1,7 +1,7 @@
 """Which category a reason of Slurm belongs to, and a few words for it.
 
-Source of the names: ``job_state_reason.c`` of Slurm 20.11 to 26.05. slurmctld puts its own sentence in place
-of some of them, e.g. ``launch failed requeued held``.
+Source: ``job_state_reason.c`` of 20.11 to 26.05. slurmctld puts its own sentence in place of some names, e.g.
+``launch failed requeued held``.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _OWN_WORDS = {
 
 
 def category_of(reason: str, state: JobState = JobState.PENDING) -> Category:
-    """Return the category of a reason as squeue or scontrol prints it, of a job in a waiting state."""
+    """By a reason as squeue or scontrol prints it, of a waiting job."""
     name = reason_name(reason)
     found = _CATEGORIES.get(name.replace("_", " "), Category.UNKNOWN)
     if _MAINTENANCE in reason.replace("_", " "):
@@ -93,12 +93,12 @@ def category_of(reason: str, state: JobState = JobState.PENDING) -> Category:
 
 
 def reason_name(reason: str) -> str:
-    """Return the name of a reason without what Slurm adds: ``ReqNodeNotAvail, UnavailableNodes:n1``."""
+    """Without what Slurm adds: ``ReqNodeNotAvail, UnavailableNodes:n1``."""
     return reason.strip("()").partition(",")[0].partition(":")[0]
 
 
 def pending_words(reason: str) -> str:
-    """Return a reason in a few words; empty if it is unknown, or if the words would say less than it."""
+    """In a few words; empty if they would say less than the reason."""
     name = reason_name(reason)
     if words := _OWN_WORDS.get(name):
         return words
@@ -113,7 +113,7 @@ def pending_words(reason: str) -> str:
 
 
 def is_eligible(category: Category) -> bool:
-    """Whether a job of this category may start as soon as there is room, and so has a place in the queue."""
+    """Whether such a job may start as soon as there is room, and so has a place in the queue."""
     return category not in (
         *(Category.HELD, Category.LAUNCH, Category.DEPENDENCY, Category.BEGIN_TIME, Category.ARRAY_LIMIT),
         *(Category.CONSTRAINTS, Category.PARTITION, Category.ACCOUNT, Category.LIMIT),

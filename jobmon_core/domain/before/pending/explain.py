@@ -33,7 +33,7 @@ _SHORTER = "`scontrol update jobid=JOBID timelimit={}`"
 
 
 def explain(facts: PendingFacts, now_s: float, at: Callable[[float], str]) -> Finding:
-    """Return why a job is pending; ``at`` formats a point in time (Unix seconds) for a sentence."""
+    """``at`` formats a point in time (Unix seconds) for a sentence."""
     category = category_of(facts.job.reason, facts.job.state)
     found = _RULES.get(category, by_hint)(Case(facts, now_s, at))
     ref = facts.job.ref
@@ -43,7 +43,7 @@ def explain(facts: PendingFacts, now_s: float, at: Callable[[float], str]) -> Fi
 
 
 def place_text(facts: PendingFacts) -> str:
-    """Return the place in the queue as a sentence; empty if it is not known."""
+    """The place in the queue as a sentence; empty if not known."""
     place, where = facts.place, facts.where
     if place is None:
         return ""
@@ -58,26 +58,24 @@ def place_text(facts: PendingFacts) -> str:
 
 
 def pending_tasks(facts: PendingFacts) -> str:
-    """Return which tasks of an array the explanation is about, e.g. ``4-9``; empty for any other job."""
+    """Of an array, those that are explained, e.g. ``4-9``."""
     return str(facts.job.pending_indices or IndexSet(()))
 
 
 def _scheduling(_case: Case) -> Finding:
-    """Explain a job that the scheduler has not considered yet."""
     problem = "waits: Slurm has not considered it yet"
     advice = "No action is needed. Slurm looks at new jobs within a minute or so."
     return pending(problem, advice)
 
 
 def _priority(case: Case) -> Finding:
-    """Explain a job behind others."""
     earlier, reserved = _blocked(case)
     evidence = (*request_sentences(case), *reserved)
     return pending("waits: jobs with a higher priority come first", earlier or _EARLIER, evidence)
 
 
 def _resources(case: Case) -> Finding:
-    """Explain resources that are in use, or that no node has."""
+    """They are in use, or no node has them."""
     fit, job = case.fit, case.job
     advice, reserved = _blocked(case)
     needed = job.request.nodes if job.request else 1
@@ -95,7 +93,7 @@ def _resources(case: Case) -> Finding:
 
 
 def _blocked(case: Case) -> tuple[str, tuple[str, ...]]:
-    """Return with which time limit the job could start before reservations, and which keep it from nodes."""
+    """With which time limit the job could start before reservations, and which keep it from nodes."""
     found = case.obstacles()
     if not found:
         return "", ()
@@ -122,13 +120,13 @@ def _obstacle_text(case: Case, obstacle: Obstacle) -> str:
 
 
 def _period(case: Case, reservation: Reservation) -> str:
-    """Return e.g. ``Tue 08:00 to Tue 17:00``."""
+    """``Tue 08:00 to Tue 17:00``."""
     times = (case.at(each) if each else "?" for each in (reservation.start_s, reservation.end_s))
     return " to ".join(times)
 
 
 def _reservation(case: Case) -> Finding:
-    """Explain a reservation that is not active yet, or one that keeps the job from its nodes."""
+    """It is not active yet, or keeps the job from its nodes."""
     job = case.job
     own = next((each for each in case.facts.reservations if each.name == job.reservation), None)
     if own and reason_name(job.reason) == "Reservation":
@@ -147,7 +145,6 @@ def _reservation(case: Case) -> Finding:
 
 
 def _nodes(case: Case) -> Finding:
-    """Explain nodes that are down, drained or reserved."""
     earlier, reserved = _blocked(case)
     down = tuple(unusable_texts(case.facts.nodes or ()))
     wanted = f"It asks for the nodes {case.job.requested_nodes}." if case.job.requested_nodes else ""

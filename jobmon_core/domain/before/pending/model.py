@@ -1,6 +1,6 @@
-"""What a scheduler says about a pending job and about what it waits for, as values.
+"""What a scheduler says about a pending job and about what it waits for.
 
-Times are Unix seconds, durations seconds, sizes bytes. None means "not known" or "not available".
+Times are Unix seconds, durations seconds, sizes bytes. None means "not known".
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from jobmon_core.domain.slurm.states import JobState
 
 
 class Category(StrEnum):
-    """The kind of thing that a pending job waits for. The values are in ``--json`` output."""
+    """What a pending job waits for. The values are in ``--json`` output."""
 
     SCHEDULING = "scheduling"  # the scheduler has not considered it yet
     PRIORITY = "priority"
@@ -36,7 +36,7 @@ class Category(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingJob:
-    """What the queue says about a job, or about those tasks of an array that have not started."""
+    """What the queue says about a job, or about tasks of an array that have not started."""
 
     ref: JobRef
     state: JobState
@@ -66,7 +66,7 @@ class PendingJob:
 
 @dataclass(frozen=True, slots=True)
 class PendingRequest:
-    """The resources that a job asks for: in all, on at least ``nodes`` nodes."""
+    """In all, on at least ``nodes`` nodes."""
 
     nodes: int = 1
     cpus: int | None = None
@@ -78,7 +78,7 @@ class PendingRequest:
 
 @dataclass(frozen=True, slots=True)
 class QueuePlace:
-    """How many of the pending jobs of a partition that may start now come before a job."""
+    """Of the pending jobs of a partition that may start now."""
 
     ahead: int  # with a higher priority, or with the same and submitted earlier
     others: int  # all of them but the job itself
@@ -86,7 +86,7 @@ class QueuePlace:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition; what it does not limit is None."""
+    """What it does not limit is None."""
 
     name: str
     max_time_s: int | None = None
@@ -102,7 +102,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of the job's partitions: what it has, and what jobs use of it."""
+    """What it has, and what jobs use of it."""
 
     name: str
     state: str = ""  # as scontrol writes it: IDLE+DRAIN, DOWN*, MIXED
@@ -131,7 +131,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit that is set for a QOS or an association, and what counts towards it."""
+    """Of a QOS or an association, and what counts towards it."""
 
     owner: str  # e.g. ``QOS long``, ``account physics``
     name: str  # as scontrol writes it: MaxJobsPU, GrpTRES
@@ -162,10 +162,7 @@ class License:
 
 @dataclass(frozen=True, slots=True)
 class PendingFacts:
-    """Everything that was asked about one pending job.
-
-    What the category of its reason does not need is not asked, and is None or empty.
-    """
+    """What was asked about a pending job; what its reason does not need is None or empty."""
 
     job: PendingJob
     also_pending: int = 0  # further pending tasks of the same array
@@ -181,6 +178,6 @@ class PendingFacts:
 
     @property
     def where(self) -> str:
-        """The job's partitions, as words: ``partition main``."""
+        """As words: ``partition main``."""
         names = self.job.partitions
         return f"partition{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "its partition"

@@ -58,7 +58,7 @@ _MINUTES = ("GrpWall", "MaxWallPJ")
 
 
 def limit(case: Case) -> Finding:
-    """Explain a limit of a QOS or an account, with what counts towards it."""
+    """With what counts towards it."""
     found = by_hint(case)
     if found.advice in ("", NO_ACTION):
         found = replace(found, text=f"waits: {pending_words(case.job.reason)}")
@@ -67,7 +67,7 @@ def limit(case: Case) -> Finding:
 
 
 def dependency(case: Case) -> Finding:
-    """Explain a dependency by the states of the other jobs."""
+    """By the states of the other jobs."""
     evidence = tuple(_dependency_text(each) for each in case.facts.dependencies)
     if pending_hint(case.job.reason):
         return replace(by_hint(case), evidence=evidence)
@@ -98,7 +98,7 @@ def _dependency_text(each: Dependency) -> str:
 
 
 def begin_time(case: Case) -> Finding:
-    """Explain a begin time in the future."""
+    """In the future."""
     begins_s = case.job.eligible_s or case.job.expected_start_s
     evidence = (f"The earliest start: {case.at(begins_s)}.",) if begins_s else ()
     advice = "To start it as soon as possible: `scontrol update jobid=JOBID starttime=now`."
@@ -106,7 +106,7 @@ def begin_time(case: Case) -> Finding:
 
 
 def licenses(case: Case) -> Finding:
-    """Explain licences that are in use."""
+    """In use."""
     evidence = [f"It asks for the licences {case.job.licenses}."] if case.job.licenses else []
     evidence += [f"Of {each.name}, {each.free} of {each.total} are free." for each in case.facts.licenses]
     problem = "waits: the licences that it asks for are in use"
@@ -114,7 +114,7 @@ def licenses(case: Case) -> Finding:
 
 
 def constraints(case: Case) -> Finding:
-    """Explain a request that no node can satisfy."""
+    """That no node satisfies."""
     job = case.job
     known = sorted({feature for node in case.facts.nodes or () for feature in node.features})
     evidence = list(request_sentences(case))
@@ -126,7 +126,7 @@ def constraints(case: Case) -> Finding:
 
 
 def array_limit(case: Case) -> Finding:
-    """Explain the limit of an array's running tasks."""
+    """Of running tasks."""
     job, facts = case.job, case.facts
     advice = (
         "No action is needed: the next task starts when one ends. To let more run at a time: "
@@ -140,7 +140,7 @@ def array_limit(case: Case) -> Finding:
 
 
 def partition(case: Case) -> Finding:
-    """Explain what of a partition, its state or a limit, does not suit the job."""
+    """What of it does not suit the job."""
     evidence = [text for each in case.facts.partitions for text in _misfits(case.job, each)]
     if not evidence and reason_name(case.job.reason) == "PartitionNodeLimit":
         evidence = list(unusable_texts(case.facts.nodes or ()))
@@ -148,7 +148,6 @@ def partition(case: Case) -> Finding:
 
 
 def _misfits(job: PendingJob, each: Partition) -> Iterator[str]:
-    """Yield what keeps a partition from taking a job."""
     if each.state and each.state != "UP":
         yield f"Partition {each.name} is {each.state}."
     if each.max_time_s and (job.limit_s is None or job.limit_s > each.max_time_s):
@@ -160,16 +159,16 @@ def _misfits(job: PendingJob, each: Partition) -> Iterator[str]:
 
 
 def account(case: Case) -> Finding:
-    """Explain an account or a QOS that is invalid, or that the partition does not take."""
+    """Or a QOS: invalid, or not taken by the partition."""
     job = case.job
     evidence = (f"Its account is {job.account or 'not set'}, its QOS {job.qos or 'not set'}.",)
     return replace(by_hint(case), evidence=evidence)
 
 
 def limit_sentences(reason_name: str, limits: Iterable[Limit]) -> Iterator[str]:
-    """Yield what each limit that the reason stands for allows or requires, and what counts towards it.
+    """What each limit that the reason stands for allows or requires, and what counts towards it.
 
-    If some of these limits are exhausted, the others are left out, as are those that hold no job back, e.g.
+    If some are exhausted, the others are left out, as are those that hold no job back, e.g.
     ``GrpJobsAccrue``.
     """
     matching = [limit for limit in limits if limit.name in _WORDS and _matches(reason_name, limit)]
@@ -182,7 +181,7 @@ def limit_sentences(reason_name: str, limits: Iterable[Limit]) -> Iterator[str]:
 
 
 def _matches(reason_name: str, limit: Limit) -> bool:
-    """Whether a reason stands for a limit; a reason that names none stands for all."""
+    """A reason that names no limit stands for all."""
     match = _REASON.fullmatch(reason_name)
     if match is None:
         return True
@@ -194,7 +193,7 @@ def _matches(reason_name: str, limit: Limit) -> bool:
 
 
 def _limit_name(match: re.Match[str]) -> tuple[str, str]:
-    """Return the name of a limit in ``scontrol show assoc_mgr``, and the start of its resource."""
+    """Its name in ``scontrol show assoc_mgr``, and the start of its resource."""
     kind, what, scope = match["kind"], match["what"].lower(), _SCOPES.get(match["scope"] or "", "")
     if what == "wallduration":
         return "MaxWallPJ", ""
@@ -210,7 +209,7 @@ def _limit_name(match: re.Match[str]) -> tuple[str, str]:
 
 
 def _amount(limit: Limit, value: float) -> str:
-    """Return e.g. ``4 CPUs``, ``600 CPU minutes``, ``2h``, ``64.0 GiB``."""
+    """``4 CPUs``, ``600 CPU minutes``, ``2h``, ``64.0 GiB``."""
     if limit.name in _MINUTES:
         return duration(value * 60)
     if not limit.resource:

@@ -1,6 +1,6 @@
 """Split the wait of a task's latest run: the time in which it could not start, and the rest.
 
-Slurm's own time of eligibility moves when a job is released or its dependency is met. A hold that began later
+Slurm's time of eligibility moves when a job is released or its dependency is met. A hold that began later
 shows only in what jobmon saw of the queue.
 """
 
@@ -29,12 +29,11 @@ _Span = tuple[float, float, Category | None]  # from, to, and why if jobmon saw 
 
 
 class Wait(NamedTuple):
-    """How long a run waited for its start, in seconds.
+    """How long a run waited for its start.
 
     Attributes:
-        waited_s: from the submission, or from the requeue, to the start.
-        held_s: the part of it in which the job could not start: it was held, its dependency was not met or
-            its begin time was ahead.
+        waited_s: from the submission, or from the requeue.
+        held_s: when it was held, its dependency was not met or its begin time was ahead.
         held_for: why, if jobmon saw it.
     """
 
@@ -44,12 +43,12 @@ class Wait(NamedTuple):
 
     @property
     def eligible_s(self) -> int:
-        """The part in which it could have started."""
+        """In which it could have started."""
         return self.waited_s - self.held_s
 
 
 def wait_of(task: Task) -> Wait | None:
-    """Return how long the latest run of a task waited; None if it has not started or that is unknown."""
+    """None if the task has not started or that is unknown."""
     start_s = task.end.started_s if task.end else task.start_s
     has_started = task.end is not None or task.state.phase is not Phase.WAITING
     if start_s is None or task.submit_s is None or not has_started or start_s < task.submit_s:
@@ -64,9 +63,9 @@ def wait_of(task: Task) -> Wait | None:
 
 
 def _held_spans(task: Task, submit_s: int, start_s: int) -> list[_Span]:
-    """Return the spans in which the run could not start, and why, by what Slurm says and jobmon saw.
+    """When and why the run could not start, by what Slurm says and jobmon saw.
 
-    A release ends a span at Slurm's time, if Slurm says it, not when jobmon next looked at the queue.
+    A release ends a span at Slurm's time, not when jobmon next looked at the queue.
     """
     looks = [
         (max(change.at_s, float(submit_s)), JobState.from_slurm(change.state), change.reason)
@@ -98,7 +97,7 @@ def _end(begin_s: float, end_s: float, eligible_s: int) -> float:
 
 
 def _length(spans: list[tuple[float, float]]) -> float:
-    """Return how much time several spans cover together."""
+    """How much time the spans cover together."""
     edges = sorted({edge for span in spans for edge in span})
     return sum(
         later - earlier
@@ -108,12 +107,12 @@ def _length(spans: list[tuple[float, float]]) -> float:
 
 
 def wait_text(wait: Wait) -> str:
-    """Return e.g. ``2h 10m (1h 30m held)``."""
+    """``2h 10m (1h 30m held)``."""
     return duration(wait.waited_s) + held_text(wait)
 
 
 def held_text(wait: Wait) -> str:
-    """Return e.g. `` (1h 30m held)``; empty if it could have started nearly all the time."""
+    """`` (1h 30m held)``; empty if it could have started nearly all the time."""
     if wait.held_s < _WORTH_SAYING_S:
         return ""
     phrase = _PHRASES.get(wait.held_for, _UNKNOWN_PHRASE) if wait.held_for else _UNKNOWN_PHRASE
@@ -121,12 +120,12 @@ def held_text(wait: Wait) -> str:
 
 
 def is_worth_saying(wait: Wait) -> bool:
-    """Whether the wait was longer than a moment."""
+    """Longer than a moment."""
     return wait.waited_s >= _WORTH_SAYING_S
 
 
 def wait_json(task: Task) -> dict[str, int | None]:
-    """Return the wait and the run time of a task for JSON, in seconds; what is not known is None."""
+    """In seconds, with the run time."""
     wait = wait_of(task)
     return {
         "waited_s": wait.waited_s if wait else None,

@@ -61,7 +61,7 @@ def _unusable(facts: Facts, use: PathUse) -> Finding | None:
 
 
 def _missing(facts: Facts, use: PathUse) -> Finding | None:
-    """Return the failure of a folder that does not exist and will not."""
+    """It does not exist and will not."""
     folder = use.folder
     found = facts.path(folder)
     if not found.is_missing:
@@ -80,7 +80,7 @@ def _missing(facts: Facts, use: PathUse) -> Finding | None:
 
 
 def _perhaps_missing(facts: Facts, use: PathUse) -> Finding | None:
-    """Return the warning about a folder that only the program could make, and probably does not."""
+    """Only the program could make it, and probably does not."""
     folder = use.folder
     sources = [each.source for each in facts.python if each.source]
     if not facts.path(folder).is_missing or use.is_made or not sources:
@@ -153,7 +153,6 @@ def _quota_problem(quota: Quota) -> Finding | None:
 
 
 def _inode_problem(found: Disk, folder: str) -> Finding | None:
-    """Return a warning or a failure about the number of files; None if it is fine or not limited."""
     free, total = found.free_inodes, found.total_inodes
     if not total:
         return None

@@ -37,7 +37,7 @@ def _of_program(facts: Facts, program: Program, gpus: int | None) -> Finding | N
 def _compared(
     program: Program, started: int, gpus: int | None, option: str, scope: str = ""
 ) -> Finding | None:
-    """Compare the workers started with the GPUs asked for; both of one node, or both of the job."""
+    """Both numbers are those of one node, or of the job."""
     place = f"line {program.line}: {option} starts {count(started, 'worker')}{scope}"
     if gpus is None:
         return None
@@ -106,10 +106,7 @@ def _deepspeed(_facts: Facts, program: Program, gpus: int | None) -> Finding | N
 
 
 def _tasks(facts: Facts, program: Program, gpus: int | None) -> Finding | None:
-    """Compare the tasks of srun or mpirun with the GPUs of the job, if they run a Python program.
-
-    More processes of mpirun than the job has tasks always fail.
-    """
+    """More processes of mpirun than the job has tasks always fail."""
     total = facts.request.gpus
     srun, mpi = program.launcher("srun"), program.launcher(*MPI_LAUNCHERS)
     if not (srun or mpi) or not gpus or total is None:
@@ -132,7 +129,7 @@ def _may_use_several(facts: Facts, program: Program) -> bool:
 
 
 def _srun_tasks(facts: Facts, srun: Launcher | None) -> int | None:
-    """Return the tasks that srun starts; None with several steps, since they may share the GPUs."""
+    """None with several steps, since they may share the GPUs."""
     if srun is None or len([each for each in facts.work if each.launcher("srun")]) > 1:
         return None
     own = _number(srun, "n", "ntasks")
@@ -143,7 +140,7 @@ def _srun_tasks(facts: Facts, srun: Launcher | None) -> int | None:
 
 
 def _single(facts: Facts, program: Program, gpus: int | None) -> Finding | None:
-    """Warn if a single process, whose source seems to use only one GPU, gets several."""
+    """A single process whose source seems to use only one GPU."""
     alone = not program.launchers and not program.command.in_background and not program.command.in_loop
     if not gpus or gpus == 1 or not alone or program.python is None:
         if gpus == 1 and program.python:

@@ -76,7 +76,7 @@ def saves_never(facts: Facts) -> bool:
 
 
 def saves_nothing(facts: Facts) -> bool:
-    """Whether the source of every program can be read, and none saves a checkpoint."""
+    """Whether every source can be read, and none saves a checkpoint."""
     sources = [each.source for each in facts.python if each.source and not each.source.fault]
     is_read = sources and len(sources) >= len([each for each in facts.work if each.python])
     return bool(is_read) and not _saves(facts)
@@ -299,7 +299,7 @@ def owner(facts: Facts) -> Finding:
 
 
 def _framework(facts: Facts, signal: str) -> str:
-    """Return the framework of the Python programs that submits the job again; empty if none does."""
+    """Which framework of the Python programs submits the job again."""
     sources = [each.source for each in facts.python if each.source]
     imports = {name for source in sources for name in source.imports}
     if "submitit" in imports:

@@ -97,7 +97,7 @@ def options_order(facts: Facts) -> Finding:
 
 
 def takes_arguments(facts: Facts) -> bool:
-    """Whether the script uses its arguments, so that they may be its own options."""
+    """Whether the script uses its arguments: they may be its own options."""
     names = {
         part.text for each in facts.script.commands for word in each.every_word() for part in word.uses()
     }

@@ -64,7 +64,7 @@ def exit_status(facts: Facts) -> Finding:
 
 
 def _hidden(program: Program, commands: tuple[Command, ...]) -> str:
-    """Return what hides the failure of a program; empty if the job fails with it."""
+    """What hides the failure of a program; empty if the job fails with it."""
     command = program.command
     if command.in_background:
         if any(_waits_for_one(each) for each in commands):
@@ -97,7 +97,7 @@ def _hands_on_status(command: Command) -> bool:
 
 
 def _sets(facts: Facts, option: str) -> bool:
-    """Whether the script sets an option of the shell; for ``e``, a trap on ERR counts too."""
+    """For ``e``, a trap on ERR counts too."""
     words = [word.raw for each in facts.script.commands if each.name == "set" for word in each.words[1:]]
     long_name = {"e": "errexit"}.get(option, option)
     by_shebang = [word for word in facts.script.interpreter[1:] if word.startswith("-")]
@@ -211,7 +211,6 @@ def _unset(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _lacking_arguments(facts: Facts) -> range:
-    """Return the numbers of the arguments that the script does not get."""
     commands = facts.script.commands
     sets_own = any(each.name in ("set", "shift") and each.words[1:2] for each in commands)
     if sets_own or any(each.in_function for each in commands):
