@@ -16,6 +16,7 @@ from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.lifecycle.health import find_watched
 from jobmon_core.scheduler.backends import display_name, find_backend
+from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
@@ -60,7 +61,7 @@ def why_pending(ctx: Context, argument: str) -> PendingAnswer:
         facts, at_once = _remembered(job, ref), not is_ray(backend)
         return PendingAnswer(ref, facts, backend, is_watched=True, never_pending=at_once)
     cluster = job.cluster if job and job.remote else ""
-    answer = ask(ref, cluster) if ask else NotListed()
+    answer = ask(Runner(), ref, cluster) if ask else NotListed()
     if isinstance(answer, PendingFacts):
         return PendingAnswer(ref, answer, backend, is_watched=job is not None)
     why = answer.why if isinstance(answer, Unreachable) else ""

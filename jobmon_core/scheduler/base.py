@@ -266,14 +266,14 @@ class Backend(NamedTuple):
     agent_launches: Callable[[BackendResources, int, Task, AgentOptions], tuple[AgentLaunch, ...]] = (
         lambda *_: ()
     )
-    in_job: Callable[[str, str, Sequence[str]], tuple[str, ...]] | None = None
+    in_job: Callable[[str, str, Sequence[str]], Sequence[str]] | None = None
     test_only: Callable[[Runner, Sequence[str], Mapping[str, str]], SubmissionAnswer] | None = None
     partition: Callable[[Runner, str, str], Partition | None] = lambda *_: None
     version: Callable[[Runner], tuple[int, int] | None] = lambda _runner: None
     submit_short_job: Callable[[Runner, str, Sequence[str], str, str], Submitted] | None = None
-    pending_facts: Callable[[JobRef, str], PendingFacts | NotListed | Unreachable] | None = None
+    pending_facts: Callable[[Runner, JobRef, str], PendingFacts | NotListed | Unreachable] | None = None
     job_control: Callable[[BackendResources, str], JobControl] | None = None
-    step_usage: Callable[[Sequence[int]], Mapping[int, StepUsage]] | None = None
+    step_usage: Callable[[Runner, Sequence[int]], Mapping[int, StepUsage]] | None = None
     remote_jobs: Callable[[BackendResources, str], RemoteJobs] | None = None
     cluster_resources: Callable[[BackendResources, str], ClusterResources | Unreachable] | None = None
     manual_commands: Callable[[BackendResources, str, int, str], ManualCommands] = lambda *_: ManualCommands()

@@ -12,7 +12,7 @@ from jobmon_core.domain.delivery.outbox import Message
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.monitor.job_monitor import JobMonitor
-from jobmon_core.scheduler.ray.client import RayRemoteJobs, RayScheduler
+from jobmon_core.scheduler.ray.client import RayScheduler
 from tests.support.clock import FakeClock
 from tests.support.fake_ray import FakeRay, ray_job, ray_resources
 from tests.support.monitor_deps import monitor_deps
@@ -36,7 +36,7 @@ def show(ray: FakeRay, tmp_path: Path) -> Show:
 
     def start() -> JobMonitor:
         ray.jobs = [ray_job("run-1")]
-        remote = RayRemoteJobs(ray_resources(folder), ray.service).register("run-1")
+        remote = RayScheduler(ray_resources(folder), ray.service).register("run-1")
         job = WatchedJob(
             id="ray-1-x",
             job_id=remote.ref.job_id,

@@ -8,6 +8,7 @@ from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.live.tasks import TaskAgents, live_tasks, task_group
 from jobmon_core.scheduler.backends import BACKENDS
 from jobmon_core.store.telemetry import LATEST, TaskTelemetry
+from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,7 +70,7 @@ def with_step_usage(job: WatchedJob, agents: Mapping[str, TaskAgents]) -> dict[s
     }
     if backend is None or backend.step_usage is None or not missed or job.remote:
         return found
-    for raw_id, usage in backend.step_usage(sorted(missed)[:_MAX_TASKS]).items():
+    for raw_id, usage in backend.step_usage(Runner(), sorted(missed)[:_MAX_TASKS]).items():
         if raw_id in missed:
             found[missed[raw_id]] = found[missed[raw_id]]._replace(usage=usage)
     return found

@@ -80,11 +80,7 @@ class JobRef:
                 "expected 12, 12_3 (array task) or 12+1 (het job component)"
             )  # fmt: skip
             raise ValueError(f"{text!r} is not the id of one job; {expected}")
-        return cls(
-            int(match[1]),
-            int(match[2]) if match[2] else None,
-            int(match[3]) if match[3] else None,
-        )
+        return cls(int(match[1]), int(match[2]) if match[2] else None, int(match[3]) if match[3] else None)
 
     @property
     def key(self) -> str:

@@ -149,11 +149,7 @@ SIGNALS: dict[int, tuple[str, str]] = {
     31: ("SIGSYS", "forbidden system call"),
 }
 
-_CODES: dict[int, str] = {
-    0: "success",
-    126: "found, but could not be executed",
-    127: "command not found",
-}
+_CODES: dict[int, str] = {0: "success", 126: "found, but could not be executed", 127: "command not found"}
 
 
 def effective_signal(code: int | None, signal: int | None) -> int | None:

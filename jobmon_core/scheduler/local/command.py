@@ -10,19 +10,19 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import CommandMissing, CommandNotExecutable, SchedulerRejected
+from jobmon_core.domain.errors import CommandMissing, CommandNotExecutable
 from jobmon_core.domain.slurm.log_paths import literal, templates_from_record
 from jobmon_core.scheduler.local.client import LocalScheduler
 from jobmon_core.scheduler.local.job_dir import JobSpec
-from jobmon_core.scheduler.local.submit import LocalRequest
+from jobmon_core.scheduler.local.submit import LocalRequest, current_folder
 from jobmon_core.scheduler.this_host import command_name
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from jobmon_core.scheduler.base import Submission, Submitted
 
@@ -53,10 +53,7 @@ class CommandSubmitter:
 
     def _request(self, argv: Sequence[str]) -> LocalRequest:
         _check_executable(argv[0])
-        try:
-            folder = str(Path.cwd())
-        except OSError as error:
-            raise SchedulerRejected(f"cannot determine the current directory: {error.strerror}") from error
+        folder = current_folder()
         stdout = _log(self.output or DEFAULT_OUTPUT, self.root, "output")
         stderr = _log(self.error, self.root, "error")
         logs = templates_from_record(stdout, stderr, folder, is_array=False)

@@ -61,10 +61,7 @@ def read_request(arguments: Sequence[str]) -> LocalRequest:
 
 
 def _spec(options: Mapping[str, str], name: str, path: str, arguments: Sequence[str]) -> JobSpec:
-    try:
-        submit_dir = str(Path.cwd())
-    except OSError as error:
-        raise SchedulerRejected(f"cannot determine the current directory: {error.strerror}") from error
+    submit_dir = current_folder()
     chdir = options.get("chdir")
     workdir = os.path.join(submit_dir, chdir) if chdir else submit_dir  # noqa: PTH118 - see above
     array = compact(parse_array_indices(options.get("array", "")))
@@ -92,6 +89,14 @@ def _spec(options: Mapping[str, str], name: str, path: str, arguments: Sequence[
         kill_wait_s=KILL_WAIT_S,
         after_ok=parse_after_ok(options.get("dependency", "")),
     )
+
+
+def current_folder() -> str:
+    """The folder in which the user submits."""
+    try:
+        return str(Path.cwd())
+    except OSError as error:
+        raise SchedulerRejected(f"cannot determine the current directory: {error.strerror}") from error
 
 
 def read_script(operands: Sequence[str], wrap: str | None) -> tuple[bytes, str, str]:

@@ -84,7 +84,7 @@ def service_name(url: str) -> str:
 
 
 class RayScheduler(WithoutAccounting):
-    """What the dashboard says about the jobs that jobmon follows."""
+    """What the dashboard says about the jobs that jobmon follows; finds others, see `RemoteJobs`."""
 
     name = "ray"
 
@@ -127,50 +127,13 @@ class RayScheduler(WithoutAccounting):
         """See `Scheduler`."""
         return RayJobFolder(self._root / str(job_id)).logs
 
-
-def cluster_resources(_resources: BackendResources, service: str) -> ClusterResources | Unreachable:
-    """What a cluster has and what its jobs hold."""
-    from jobmon_core.scheduler.ray.api import RayApi
-
-    try:
-        return RayApi(service, os.environ).resources()
-    except RayFailed as error:
-        return Unreachable(str(error))
-
-
-def processes_left(
-    resources: BackendResources, service: str, number: int, _lineage: str
-) -> ProcessesLeft | Unreachable:
-    """Whether the driver and the actors of a job have ended."""
-    from jobmon_core.scheduler.ray.api import RayApi
-    from jobmon_core.scheduler.ray.cluster_state import death_of
-
-    job, api = RayJobFolder(resources.folder() / str(number)).registered(), RayApi(service, os.environ)
-    try:
-        entry, version = api.job(job.name) if job else None, api.version()
-    except RayFailed as error:
-        return Unreachable(str(error))
-    if job is None or entry is None or not job.is_entry(entry, version.session):
-        return Unreachable(f"Ray does not know the job any more ({service})")
-    proof, doubt = death_of(api, entry)
-    return ProcessesLeft((), "") if proof else Unreachable(doubt)
-
-
-class RayRemoteJobs:
-    """The jobs of one cluster."""
-
-    def __init__(self, resources: BackendResources, service: str) -> None:
-        """Set up without any I/O."""
-        self._resources = resources
-        self._service = service
-
     def register(self, name: str) -> RemoteJob:
         """See `RemoteJobs`."""
         found = self._ask()
         job = next((each for each in found.jobs if name in (each.submission_id, each.job_id)), None)
         if job is None:
             raise UnknownJob(self._unknown(name, found))
-        root = self._resources.folder()
+        root = self._root
         try:
             folder = find_folder(root, self._service, job, found.session) or new_folder(
                 root,
@@ -224,6 +187,34 @@ class RayRemoteJobs:
             f"the Ray cluster {self._service} has no job {name}; {running}; "
             f"`ray job list --address {url_of(self._service)}` lists all"
         )
+
+
+def cluster_resources(_resources: BackendResources, service: str) -> ClusterResources | Unreachable:
+    """What a cluster has and what its jobs hold."""
+    from jobmon_core.scheduler.ray.api import RayApi
+
+    try:
+        return RayApi(service, os.environ).resources()
+    except RayFailed as error:
+        return Unreachable(str(error))
+
+
+def processes_left(
+    resources: BackendResources, service: str, number: int, _lineage: str
+) -> ProcessesLeft | Unreachable:
+    """Whether the driver and the actors of a job have ended."""
+    from jobmon_core.scheduler.ray.api import RayApi
+    from jobmon_core.scheduler.ray.cluster_state import death_of
+
+    job, api = RayJobFolder(resources.folder() / str(number)).registered(), RayApi(service, os.environ)
+    try:
+        entry, version = api.job(job.name) if job else None, api.version()
+    except RayFailed as error:
+        return Unreachable(str(error))
+    if job is None or entry is None or not job.is_entry(entry, version.session):
+        return Unreachable(f"Ray does not know the job any more ({service})")
+    proof, doubt = death_of(api, entry)
+    return ProcessesLeft((), "") if proof else Unreachable(doubt)
 
 
 def _ask(service: str) -> ListedJobs:

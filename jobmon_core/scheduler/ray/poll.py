@@ -41,12 +41,12 @@ _LATE = "Ray did not start it in time and calls it FAILED, but may start it late
 _DIED = "{lost}, and its process has ended since; nothing shows its exit code"
 
 
-class _Seen(NamedTuple):
+class _Followed(NamedTuple):
     folder: RayJobFolder
     job: Registered
     before: SeenStatus
-    entry: RayJob | None
     after: SeenStatus
+    entry: RayJob | None = None
 
 
 def poll(root: Path, service: str, environment: Mapping[str, str], is_known: Callable[[int], bool]) -> Reply:
@@ -76,43 +76,38 @@ def poll(root: Path, service: str, environment: Mapping[str, str], is_known: Cal
     return Reply(to_answer(each.after.row for each in followed if each.after.row and not each.after.gone_why))
 
 
-def _followed(
-    root: Path, service: str, is_known: Callable[[int], bool]
-) -> Iterator[tuple[RayJobFolder, Registered, SeenStatus]]:
+def _followed(root: Path, service: str, is_known: Callable[[int], bool]) -> Iterator[_Followed]:
     for folder in all_folders(root):
         if folder.ended_long_ago():
             continue
         job = folder.registered()
         if job and job.service == service and is_known(folder.job_id):
-            yield folder, job, folder.status()
+            status = folder.status()
+            yield _Followed(folder, job, status, status)
 
 
-def _look(
-    api: RayApi,
-    version: Version,
-    followed: tuple[RayJobFolder, Registered, SeenStatus],
-    by_name: Mapping[str, RayJob],
-) -> _Seen:
-    folder, job, before = followed
+def _look(api: RayApi, version: Version, each: _Followed, by_name: Mapping[str, RayJob]) -> _Followed:
+    folder, job, before, *_ = each
     entry = by_name.get(job.name)
     if before.is_final and (job.is_confirmed or entry is None):  # else it has appeared after all
-        return _Seen(folder, job, before, None, before)
+        return each
     if entry is None:
         try:
             entry = api.job(job.name)
         except RayFailed:
-            after = before if before.row else replace(before, row=unseen_row(folder, job))
-            return _Seen(folder, job, before, None, after)
+            return each._replace(after=before if before.row else replace(before, row=unseen_row(folder, job)))
     if entry is None:
-        return _Seen(folder, job, before, None, _missing(folder, job, before, version))
+        return each._replace(after=_missing(each, version))
     if entry.name != job.name or not job.is_entry(entry, version.session):
-        return _Seen(folder, job, before, None, _missing(folder, job, before, version, REPLACED))
+        return each._replace(after=_missing(each, version, REPLACED))
     if not job.is_confirmed:
         folder.register(replace(job, is_confirmed=True, session=version.session, start_s=entry.start_s))
     reading = _reading(api, entry)
-    row = job_row(followed, entry, reading)
-    after = replace(before, row=row, gone_why=reading.ended_unknown_why, driver=entry.job_id or before.driver)
-    return _Seen(folder, job, before, entry, after)
+    row = job_row(folder, job, before, entry, reading)
+    driver = entry.job_id or before.driver
+    return each._replace(
+        entry=entry, after=replace(before, row=row, gone_why=reading.ended_unknown_why, driver=driver)
+    )
 
 
 def _reading(api: RayApi, entry: RayJob) -> EntryReading:
@@ -124,9 +119,8 @@ def _reading(api: RayApi, entry: RayJob) -> EntryReading:
     return reading
 
 
-def _missing(
-    folder: RayJobFolder, job: Registered, before: SeenStatus, version: Version, why: str = DELETED
-) -> SeenStatus:
+def _missing(each: _Followed, version: Version, why: str = DELETED) -> SeenStatus:
+    folder, job, before, *_ = each
     if not job.is_confirmed:
         if folder.may_appear(job):
             return replace(before, row=unseen_row(folder, job))
@@ -149,10 +143,9 @@ def unseen_row(folder: RayJobFolder, job: Registered) -> StatusRow:
 
 
 def job_row(
-    followed: tuple[RayJobFolder, Registered, SeenStatus], entry: RayJob, reading: EntryReading
+    folder: RayJobFolder, job: Registered, before: SeenStatus, entry: RayJob, reading: EntryReading
 ) -> StatusRow:
     """Ray does not say when the job began to run."""
-    folder, job, before = followed
     return StatusRow(
         job_id=folder.job_id,
         state=reading.state,
@@ -182,7 +175,7 @@ def _start_s(before: SeenStatus, entry: RayJob) -> int | None:
     return (row.start_s if row else None) or entry.start_s
 
 
-def _copy_logs(api: RayApi, version: Version, followed: list[_Seen]) -> None:
+def _copy_logs(api: RayApi, version: Version, followed: list[_Followed]) -> None:
     deadline_s = time.monotonic() + LOGS_WITHIN_S
     due = sorted(followed, key=lambda each: (not each.after.is_final, _modified_s(each.folder.log)))
     for each in due:
@@ -213,7 +206,7 @@ def _modified_s(path: Path) -> float:
         return 0.0
 
 
-def _with_shortages(api: RayApi, stamp: Path, followed: list[_Seen]) -> list[_Seen]:
+def _with_shortages(api: RayApi, stamp: Path, followed: list[_Followed]) -> list[_Followed]:
     now_s = time.time()
     alive = [each for each in followed if each.entry and not each.after.is_final]
     every_s = _DEMAND_EVERY_S if any(map(_may_wait, alive)) else _DEMAND_RARELY_S
@@ -230,7 +223,7 @@ def _with_shortages(api: RayApi, stamp: Path, followed: list[_Seen]) -> list[_Se
     return [each._replace(after=_shown(each.after, now_s)) for each in followed]
 
 
-def _may_wait(each: _Seen) -> bool:
+def _may_wait(each: _Followed) -> bool:
     if each.after.short or (each.entry and each.entry.status == "PENDING"):
         return True
     with suppress(OSError), each.folder.log.open("rb") as file:
@@ -240,7 +233,7 @@ def _may_wait(each: _Seen) -> bool:
     return False
 
 
-def _shortages(api: RayApi, alive: list[_Seen]) -> dict[int, str] | None:
+def _shortages(api: RayApi, alive: list[_Followed]) -> dict[int, str] | None:
     try:
         actors = api.state("actors", state="PENDING_CREATION")
         tasks = api.state("tasks", state="PENDING_NODE_ASSIGNMENT")

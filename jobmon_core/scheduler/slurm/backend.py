@@ -8,22 +8,12 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from jobmon_core.scheduler.base import AgentLaunch, Backend, deferred
+from jobmon_core.system.environment import controller_fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from jobmon_core.domain.before.pending.model import PendingFacts
     from jobmon_core.domain.job.tracking.model import Task
-    from jobmon_core.domain.logs.diagnosis.model import StepUsage
     from jobmon_core.domain.node.telemetry.agent import AgentOptions
-    from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.slurm.rows import NotListed, Unreachable
-    from jobmon_core.scheduler.base import (
-        BackendResources,
-        JobControl,
-        Scheduler,
-        Submitter,
-    )
+    from jobmon_core.scheduler.base import BackendResources, JobControl, Scheduler, Submitter
     from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
 
 _VERSION_TIMEOUT_S = 10.0
@@ -59,12 +49,6 @@ def _cancel_command(job: str, _name: str, cluster: str) -> str:
     return f"scancel {job}"
 
 
-def _controller_id(environment: Mapping[str, str]) -> str:
-    from jobmon_core.system.environment import controller_fingerprint
-
-    return controller_fingerprint(environment)
-
-
 def _agent_launches(
     _resources: BackendResources, job_id: int, task: Task, options: AgentOptions
 ) -> tuple[AgentLaunch, ...]:
@@ -93,31 +77,11 @@ def _agent_launches(
     return step, AgentLaunch(logins, signal.SIGTERM)
 
 
-def _in_job(raw_job_id: str, cluster: str, command: Sequence[str]) -> tuple[str, ...]:
-    from jobmon_core.scheduler.slurm.commands import on_each_node
-
-    return tuple(on_each_node(raw_job_id, cluster, command))
-
-
-def _pending_facts(ref: JobRef, cluster: str) -> PendingFacts | NotListed | Unreachable:
-    from jobmon_core.scheduler.slurm.pending import ask_pending
-    from jobmon_core.system.runner import Runner
-
-    return ask_pending(Runner(), ref, cluster)
-
-
 def _job_control(_resources: BackendResources, cluster: str) -> JobControl:
     from jobmon_core.scheduler.slurm.job_control import SlurmJobControl
     from jobmon_core.system.runner import Runner
 
     return SlurmJobControl(Runner(), cluster)
-
-
-def _step_usage(raw_job_ids: Sequence[int]) -> Mapping[int, StepUsage]:
-    from jobmon_core.scheduler.slurm.sacct import ask_step_usage
-    from jobmon_core.system.runner import Runner
-
-    return ask_step_usage(Runner(), raw_job_ids)
 
 
 SLURM = Backend(
@@ -127,14 +91,14 @@ SLURM = Backend(
     scheduler=_scheduler,
     cancel_command=_cancel_command,
     submit_sentinel=deferred("slurm.sentinel", "submit_sentinel"),
-    controller_id=_controller_id,
+    controller_id=controller_fingerprint,
     agent_launches=_agent_launches,
-    in_job=_in_job,
+    in_job=deferred("slurm.commands", "on_each_node"),
     test_only=deferred("slurm.submission", "test_only"),
     partition=deferred("slurm.submission", "partition_of"),
     version=deferred("slurm.submission", "version"),
-    submit_short_job=deferred("slurm.short_job", "submit_short_job"),
-    pending_facts=_pending_facts,
+    submit_short_job=deferred("slurm.submission", "submit_short_job"),
+    pending_facts=deferred("slurm.pending", "ask_pending"),
     job_control=_job_control,
-    step_usage=_step_usage,
+    step_usage=deferred("slurm.sacct", "ask_step_usage"),
 )

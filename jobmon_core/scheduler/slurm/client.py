@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from jobmon_core.domain.slurm.rows import JobRow, RecordAnswer
-    from jobmon_core.scheduler.slurm.session_search import Sessions
+    from jobmon_core.scheduler.slurm.find_submitted import Sessions
     from jobmon_core.scheduler.slurm.values import Version
     from jobmon_core.system.runner import Result
 
@@ -39,13 +39,7 @@ class SlurmScheduler:
 
     name = "slurm"
 
-    def __init__(
-        self,
-        runner: Runner,
-        cluster: str = "",
-        *,
-        timeout_s: float = TIMEOUT_S,
-    ) -> None:
+    def __init__(self, runner: Runner, cluster: str = "", *, timeout_s: float = TIMEOUT_S) -> None:
         """Set up without any query."""
         self._runner = runner
         self._cluster = cluster
@@ -121,7 +115,7 @@ class SlurmScheduler:
 
     def sessions(self) -> Sessions:
         """Query this user's jobs, with the login sessions that they were submitted from."""
-        from jobmon_core.scheduler.slurm.session_search import read_sessions
+        from jobmon_core.scheduler.slurm.find_submitted import read_sessions
 
         argv = commands.sessions(str(os.getuid()), self._cluster)
         answer = _checked(self._runner.capture(argv, min(self._timeout_s, _SEARCH_TIMEOUT_S)))

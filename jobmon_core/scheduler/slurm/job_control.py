@@ -11,8 +11,7 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.scheduler.base import Untraceable
 from jobmon_core.scheduler.slurm import commands, values
-from jobmon_core.scheduler.slurm.find_submitted import named_cluster
-from jobmon_core.scheduler.slurm.session_search import newest_job, read_sessions
+from jobmon_core.scheduler.slurm.find_submitted import named_cluster, newest_job, read_sessions
 from jobmon_core.system.runner import succeeded
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from jobmon_core.scheduler.slurm.site_records import (
     read_partitions,
     read_reservations,
 )
-from jobmon_core.system.runner import Ran
+from jobmon_core.system.runner import Ran, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -41,9 +41,7 @@ def ask_pending(runner: Runner, ref: JobRef, cluster: str) -> PendingFacts | Not
     If the job has started or ended lately, its state says so and nothing else is asked.
     """
     said = runner.capture(program_version("squeue"), _TIMEOUT_S)
-    version = None
-    if isinstance(said, Ran):
-        version = values.version(said.stdout)
+    version = values.version(said.stdout) if isinstance(said, Ran) else None
     fields = commands.fields_of(version or OLDEST_VERSION)
     jobs = _jobs_of(runner.capture(commands.job(str(ref), cluster, fields), _TIMEOUT_S), fields)
     if not isinstance(jobs, tuple):
@@ -89,7 +87,7 @@ class _Site:
 
     def _output(self, argv: Sequence[str]) -> str:
         answer = self._runner.capture(argv, _TIMEOUT_S)
-        if isinstance(answer, Ran) and answer.exit_code == 0:
+        if succeeded(answer):
             return answer.stdout
         self._unavailable.append(answer.error_text)
         return ""
@@ -134,22 +132,14 @@ class _Site:
         if not dependency.job:
             return dependency
         answer = self._runner.capture(commands.job(dependency.job, self._cluster, self._fields), _TIMEOUT_S)
-        text = ""
-        if isinstance(answer, Ran) and answer.exit_code == 0:
-            text = answer.stdout
-        jobs = read_jobs(text, self._fields)
-        if jobs:
+        if jobs := read_jobs(answer.stdout if succeeded(answer) else "", self._fields):
             alive = next((job for job in jobs if job.state.is_alive), jobs[0])
             return replace(dependency, job_name=alive.name, job_state=alive.raw_state)
         ended = self._runner.capture(commands.final_state(dependency.job, self._cluster), _TIMEOUT_S)
-        row = ""
-        if isinstance(ended, Ran) and ended.exit_code == 0:
-            row = ended.stdout.partition("\n")[0]
+        row = ended.stdout.partition("\n")[0] if succeeded(ended) else ""
         state, _, name = row.partition(SEP)
-        known = ""
-        if JobState.from_slurm(state) is not JobState.UNKNOWN:
-            known = state
-        return replace(dependency, job_name=name, job_state=known)
+        is_known = JobState.from_slurm(state) is not JobState.UNKNOWN
+        return replace(dependency, job_name=name, job_state=state if is_known else "")
 
     def licenses(self, facts: PendingFacts) -> PendingFacts:
         text = self._output(commands.licenses(self._cluster))

@@ -8,6 +8,7 @@ skipped; the complete row follows later.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ _UID = re.compile(r"by (\d{1,10})", re.ASCII)
 _RAW_JOB_ID = "JobIDRaw"
 _NONE = ("None", "Unknown", "None assigned")
 
-Fields = dict[str, str]
+Fields = defaultdict[str, str]  # by the names of sacct; what an older one lacks is empty
 
 
 @dataclass(slots=True)
@@ -51,7 +52,7 @@ def read_accounting(text: str, job_id: int) -> tuple[JobRow, ...]:
     names = header.split(SEP)
     prefixes = tuple(f"{job_id}{separator}" for separator in (SEP, "_", "+", "."))
     rows = (
-        dict(zip(names, record.split(SEP, len(names) - 1), strict=True))
+        defaultdict(str, zip(names, record.split(SEP, len(names) - 1), strict=True))
         for record in _records(body)
         if record.startswith(prefixes) and record.count(SEP) >= len(names) - 1
     )
@@ -74,7 +75,7 @@ def _records(body: str) -> Iterator[str]:
 def _runs(rows: Iterator[Fields]) -> Iterator[_Run]:
     run: _Run | None = None
     for row in rows:
-        raw_job_id, dot, step = row.get(_RAW_JOB_ID, "").partition(".")
+        raw_job_id, dot, step = row[_RAW_JOB_ID].partition(".")
         if not dot:
             if run is not None:
                 yield run
@@ -103,26 +104,26 @@ def _joined(runs: Iterator[_Run]) -> Iterator[_Run]:
 
 
 def _continue(run: _Run, earlier: _Run) -> None:
-    times = (values.number(each.main.get("ElapsedRaw", "")) for each in (earlier, run))
-    run.main |= {name: earlier.main.get(name, "") for name in ("Submit", "Eligible", "Start")}
+    times = (values.number(each.main["ElapsedRaw"]) for each in (earlier, run))
+    run.main |= {name: earlier.main[name] for name in ("Submit", "Eligible", "Start")}
     run.main["ElapsedRaw"] = str(sum(time_s or 0 for time_s in times))
     run.steps[:0], run.agent_steps[:0] = earlier.steps, earlier.agent_steps
 
 
 def _row(run: _Run) -> JobRow | None:
     main = run.main
-    job = values.listed_id(main.get("JobID", ""))
-    raw_state = main.get("State", "")
+    job = values.listed_id(main["JobID"])
+    raw_state = main["State"]
     if job is None or not raw_state.strip() or _is_stub(main):
         return None
     ref, pending = job
     by = _UID.search(raw_state)
-    exit_code, signal = values.exit_pair(main.get("ExitCode", ""))
+    exit_code, signal = values.exit_pair(main["ExitCode"])
     return JobRow(
         ref=ref,
         state=JobState.from_slurm(raw_state),
         raw_state=raw_state,
-        raw_job_id=None if pending is not None else values.number(main.get(_RAW_JOB_ID, "")),
+        raw_job_id=None if pending is not None else values.number(main[_RAW_JOB_ID]),
         pending_indices=pending,
         cancelled_by=int(by[1]) if by else None,
         exit_code=exit_code,
@@ -130,41 +131,41 @@ def _row(run: _Run) -> JobRow | None:
         exit_code_exact=(exit_code or 0) >= SIGNAL_BASE,
         signal=signal,
         derived_exit_code=_derived_exit_code(run),
-        submit_s=values.unix_time(main.get("Submit", "")),
-        eligible_s=values.unix_time(main.get("Eligible", "")),
-        start_s=values.unix_time(main.get("Start", "")),
-        end_s=values.unix_time(main.get("End", "")),
-        elapsed_s=values.number(main.get("ElapsedRaw", "")),
-        limit_s=values.limit_of_minutes_s(main.get("TimelimitRaw", "")),
+        submit_s=values.unix_time(main["Submit"]),
+        eligible_s=values.unix_time(main["Eligible"]),
+        start_s=values.unix_time(main["Start"]),
+        end_s=values.unix_time(main["End"]),
+        elapsed_s=values.number(main["ElapsedRaw"]),
+        limit_s=values.limit_of_minutes_s(main["TimelimitRaw"]),
         nodes=_text(main, "NodeList"),
         reason=_text(main, "Reason"),
-        partition=main.get("Partition", ""),
-        name=main.get("JobName", ""),
-        cluster=main.get("Cluster", ""),
-        user=main.get("User", ""),
-        workdir=main.get("WorkDir", ""),
-        stdout=main.get("StdOut", ""),
-        stderr=main.get("StdErr", ""),
+        partition=main["Partition"],
+        name=main["JobName"],
+        cluster=main["Cluster"],
+        user=main["User"],
+        workdir=main["WorkDir"],
+        stdout=main["StdOut"],
+        stderr=main["StdErr"],
         usage=_usage(run),
     )
 
 
 def _derived_exit_code(run: _Run) -> int | None:
-    derived = values.exit_pair(run.main.get("DerivedExitCode", ""))[0]
+    derived = values.exit_pair(run.main["DerivedExitCode"])[0]
     if derived is None or not run.agent_steps:
         return derived
     sruns = (step for step in run.steps if step[_RAW_JOB_ID].partition(".")[2].isdigit())
-    codes = (values.exit_pair(step.get("ExitCode", ""))[0] for step in sruns)
+    codes = (values.exit_pair(step["ExitCode"])[0] for step in sruns)
     return max((code for code in codes if code is not None), default=0)
 
 
 def _is_stub(main: Fields) -> bool:
     """Every submitted job has a partition."""
-    return main.get("Partition") == ""
+    return "Partition" in main and not main["Partition"]
 
 
 def _text(row: Fields, name: str) -> str:
-    value = row.get(name, "")
+    value = row[name]
     if value in _NONE:
         return ""
     return value
@@ -180,23 +181,23 @@ def _usage(run: _Run) -> Usage:
         if (seconds := _cpu_s(step)) is not None
     }
     step_times = [seconds for step, seconds in times.items() if step.isdigit()]
-    allocated = values.tres(run.main.get("AllocTRES", ""))
+    allocated = values.tres(run.main["AllocTRES"])
     gpus = values.number(allocated.get("gres/gpu", "")) or None
     return Usage(
         max_rss_bytes=max(peaks, default=None),
         requested_bytes=values.requested_bytes(run.main, "AllocTRES", "ReqTRES"),
         cpu_s=_job_cpu_s(run, sum(times.values()) if times else None),
         step_cpu_s=sum(step_times) if step_times else None,
-        cpus=values.number(run.main.get("AllocCPUS", "")) or None,
-        run_s=values.number(run.main.get("ElapsedRaw", "")),
+        cpus=values.number(run.main["AllocCPUS"]) or None,
+        run_s=values.number(run.main["ElapsedRaw"]),
         nodes=values.number(allocated.get("node", "")) or None,
         gpus=gpus,
-        gpu=gpu_usage_of_comment(run.main.get("AdminComment", "")) or _gpu_usage(run, gpus),
+        gpu=gpu_usage_of_comment(run.main["AdminComment"]) or _gpu_usage(run, gpus),
     )
 
 
 def _job_cpu_s(run: _Run, of_steps: float | None) -> float | None:
-    total = values.duration_s(run.main.get("TotalCPU", ""))
+    total = values.duration_s(run.main["TotalCPU"])
     if total is None:
         return of_steps
     own = max(0.0, total - sum(_cpu_s(step) or 0.0 for step in run.agent_steps))
@@ -209,7 +210,7 @@ def _gpu_usage(run: _Run, gpus: int | None) -> GpuUsage | None:
     It is the sum of the highest values of each task. Two zeros are no evidence: a Slurm that cannot read
     the GPUs may print them, too.
     """
-    totals = [values.tres(step.get("TRESUsageInTot", "")) for step in run.steps]
+    totals = [values.tres(step["TRESUsageInTot"]) for step in run.steps]
     percents = [
         number for total in totals if (number := values.number(total.get("gres/gpuutil", ""))) is not None
     ]
@@ -224,15 +225,15 @@ def _gpu_usage(run: _Run, gpus: int | None) -> GpuUsage | None:
 
 
 def _memory(step: Fields) -> Iterator[int]:
-    total = values.tres(step.get("TRESUsageInTot", "")).get("mem", "")
-    for text in (total, step.get("MaxRSS", "")):
+    total = values.tres(step["TRESUsageInTot"]).get("mem", "")
+    for text in (total, step["MaxRSS"]):
         size = values.size_bytes(text)
         if size:
             yield size
 
 
 def _cpu_s(step: Fields) -> float | None:
-    texts = (step.get("TotalCPU", ""), values.tres(step.get("TRESUsageInTot", "")).get("cpu", ""))
+    texts = (step["TotalCPU"], values.tres(step["TRESUsageInTot"]).get("cpu", ""))
     return max((seconds for text in texts if (seconds := values.duration_s(text)) is not None), default=None)
 
 

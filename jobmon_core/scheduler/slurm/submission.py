@@ -1,4 +1,4 @@
-"""What `jobmon check` asks of Slurm before a submission.
+"""What `jobmon check` asks of Slurm before a submission, and its short job, which looks at a node.
 
 Source: ``_dump_test_only()`` and ``slurm_job_will_run()`` of 22.05 to 25.05: the answer is on stderr.
 """
@@ -11,19 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.before.checks.facts import SubmissionAnswer
-from jobmon_core.scheduler.slurm import commands, values
+from jobmon_core.domain.errors import SchedulerMissing, SchedulerRejected, SchedulerUnavailable
+from jobmon_core.domain.slurm.log_paths import literal
+from jobmon_core.scheduler.slurm import commands, sbatch_output, values
 from jobmon_core.scheduler.slurm.site_records import read_partitions
-from jobmon_core.system.runner import Ran, succeeded
+from jobmon_core.system.runner import NotStarted, Ran, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jobmon_core.domain.before.pending.model import Partition
+    from jobmon_core.scheduler.base import Submitted
     from jobmon_core.scheduler.slurm.values import Version
     from jobmon_core.system.runner import Result, Runner
 
 _TIMEOUT_S = 20.0
 _VERSION_TIMEOUT_S = 10.0
+_SHORT_JOB_S = 30.0
 _OF_SBATCH = ("SBATCH_", "SLURM_CLUSTERS", "SLURM_HINT")
 _START = re.compile(
     r"to start at (\S+)(?: a)? using (\d+) processors on (?:nodes )?(\S+)(?: in partition (\S+))?", re.ASCII
@@ -108,3 +112,30 @@ def _widest(limits: Sequence[int | None]) -> int | None:
     if None in limits:
         return None
     return max(each for each in limits if each is not None)
+
+
+def submit_short_job(runner: Runner, name: str, options: Sequence[str], script: str, log: str) -> Submitted:
+    """See `Backend`."""
+    clusters = [option for option in options if option.startswith("--clusters=")]
+    cancel = ["scancel", *clusters, f"--name={name}"]
+    own = ["--parsable", f"--job-name={name}", f"--output={literal(log)}", "--no-requeue"]
+    try:
+        answer = runner.capture(["sbatch", *own, *options, script], _SHORT_JOB_S)
+    except BaseException:
+        runner.capture(cancel, _SHORT_JOB_S)
+        raise
+    if isinstance(answer, NotStarted):
+        raise SchedulerMissing(answer.error_text)
+    lines = answer.stdout.splitlines() if succeeded(answer) else []
+    if jobs := sbatch_output.announced_jobs(lines):
+        return jobs[-1]
+    if (
+        isinstance(answer, Ran)
+        and answer.exit_code > 0
+        and not sbatch_output.may_have_been_accepted(answer.exit_code, answer.stderr)
+    ):
+        raise SchedulerRejected(answer.error_text)
+    why = "sbatch: printed no job id" if succeeded(answer) else answer.error_text
+    if succeeded(runner.capture(cancel, _SHORT_JOB_S)):
+        raise SchedulerUnavailable(f"{why}; the job {name} was cancelled, if it exists")
+    raise SchedulerUnavailable(f"{why}; if the job exists, `{' '.join(cancel)}` cancels it")

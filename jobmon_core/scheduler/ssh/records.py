@@ -175,8 +175,7 @@ def latest_sample(resources: BackendResources, host: str, number: int) -> Sample
     if not usage.node.name:  # written by an earlier version
         return None
     return replace(
-        usage,
-        workers=(Worker(job.process.pid if job.process else 0, job.command[:_MAX_NAME] or job.name),),
+        usage, workers=(Worker(job.process.pid if job.process else 0, job.command[:_MAX_NAME] or job.name),)
     )
 
 

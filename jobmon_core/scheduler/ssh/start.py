@@ -160,9 +160,4 @@ def _start_text(run_id: str, command: Sequence[str], workdir: str, variables: Ma
         "exports": "".join(f" {name}={shlex.quote(value)}" for name, value in variables.items()),
         "command": shlex.join(command),
     }
-    return _START % {
-        "runs": script.RUNS,
-        "mark": mark,
-        "wrapper": wrapper,
-        "run_id": shlex.quote(run_id),
-    }
+    return _START % {"runs": script.RUNS, "mark": mark, "wrapper": wrapper, "run_id": shlex.quote(run_id)}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import requests  # noqa: F401 - a helper, which is a fork, then need not load it
 
-from jobmon_core.scheduler.ray.client import RayRemoteJobs, RayScheduler
+from jobmon_core.scheduler.ray.client import RayScheduler
 from tests.support.fake_ray import FakeRay, ray_resources
 
 
@@ -38,5 +38,5 @@ def scheduler(ray: FakeRay, folder: Path) -> RayScheduler:
 
 
 @pytest.fixture
-def remote(ray: FakeRay, folder: Path) -> RayRemoteJobs:
-    return RayRemoteJobs(ray_resources(folder), ray.service)
+def remote(ray: FakeRay, folder: Path) -> RayScheduler:
+    return RayScheduler(ray_resources(folder), ray.service)

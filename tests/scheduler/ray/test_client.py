@@ -13,7 +13,7 @@ from jobmon_core.domain.errors import SchedulerRejected, SchedulerUnavailable, U
 from jobmon_core.domain.node.health.model import ClusterResources
 from jobmon_core.domain.slurm.rows import JobRow, NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.ray.client import RayRemoteJobs, RayScheduler, cluster_resources, find_service
+from jobmon_core.scheduler.ray.client import RayScheduler, cluster_resources, find_service
 from tests.support.fake_ray import NODE, FakeRay, ray_job, ray_node, ray_resources
 
 
@@ -37,7 +37,7 @@ def gone(scheduler: RayScheduler) -> str:
     return record.why
 
 
-def test_a_job_gets_the_next_number_and_keeps_it(ray: FakeRay, remote: RayRemoteJobs) -> None:
+def test_a_job_gets_the_next_number_and_keeps_it(ray: FakeRay, remote: RayScheduler) -> None:
     ray.jobs = [ray_job("a"), ray_job("b", "PENDING")]
     first, second, again = (remote.register(name) for name in ("a", "b", "a"))
     assert [each.ref.job_id for each in (first, second, again)] == [1, 2, 1]
@@ -45,21 +45,21 @@ def test_a_job_gets_the_next_number_and_keeps_it(ray: FakeRay, remote: RayRemote
     assert remote.register("05000000").name == "a"
 
 
-def test_an_unknown_job_is_refused_with_those_that_run(ray: FakeRay, remote: RayRemoteJobs) -> None:
+def test_an_unknown_job_is_refused_with_those_that_run(ray: FakeRay, remote: RayScheduler) -> None:
     ray.jobs = [ray_job("a"), ray_job("b", "STOPPED")]
     with pytest.raises(UnknownJob, match=r"has no job c; it runs a; `ray job list --address http://127"):
         remote.register("c")
     assert remote.names() == ("a",)
 
 
-def test_a_cluster_that_is_down_has_no_names(ray: FakeRay, remote: RayRemoteJobs) -> None:
+def test_a_cluster_that_is_down_has_no_names(ray: FakeRay, remote: RayScheduler) -> None:
     ray.refusals["/api/version"] = (503, "down")
     with pytest.raises(SchedulerUnavailable, match="HTTP 503: down"):
         remote.names()
 
 
 def test_a_job_is_followed_from_its_start_to_its_exit_code(
-    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+    ray: FakeRay, scheduler: RayScheduler, remote: RayScheduler
 ) -> None:
     ray.jobs = [ray_job("a", "PENDING")]
     log = Path(remote.register("a").logs.stdout)
@@ -77,7 +77,7 @@ def test_a_job_is_followed_from_its_start_to_its_exit_code(
     assert log.read_bytes() == b"step 1\nboom\n"
 
 
-def test_the_words_of_ray_are_kept(ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs) -> None:
+def test_the_words_of_ray_are_kept(ray: FakeRay, scheduler: RayScheduler, remote: RayScheduler) -> None:
     ray.jobs = [ray_job("a", "STOPPED"), ray_job("b", "SUCCEEDED", driver_exit_code=0, job_id="06000000")]
     remote.register("a")
     remote.register("b")
@@ -90,7 +90,7 @@ def test_the_words_of_ray_are_kept(ray: FakeRay, scheduler: RayScheduler, remote
     [("session_2", "the head of the Ray cluster was restarted"), (None, "it was deleted")],
 )
 def test_a_job_that_ray_does_not_know_any_more_has_no_outcome(
-    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs, version: str | None, why: str
+    ray: FakeRay, scheduler: RayScheduler, remote: RayScheduler, version: str | None, why: str
 ) -> None:
     ray.jobs = [ray_job("a")]
     remote.register("a")
@@ -101,7 +101,7 @@ def test_a_job_that_ray_does_not_know_any_more_has_no_outcome(
 
 
 def test_an_end_that_was_seen_outlasts_the_list_of_ray(
-    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+    ray: FakeRay, scheduler: RayScheduler, remote: RayScheduler
 ) -> None:
     ray.jobs = [ray_job("a", "SUCCEEDED", driver_exit_code=0)]
     remote.register("a")
@@ -123,7 +123,7 @@ def test_an_end_that_was_seen_outlasts_the_list_of_ray(
 def test_another_job_with_the_id_of_the_watched_one_is_not_taken_for_it(
     ray: FakeRay,
     scheduler: RayScheduler,
-    remote: RayRemoteJobs,
+    remote: RayScheduler,
     *,
     listed: bool,
     entry: dict[str, object],
@@ -142,7 +142,7 @@ def test_another_job_with_the_id_of_the_watched_one_is_not_taken_for_it(
 
 @pytest.mark.parametrize("session", ["", "session_2"])
 def test_a_new_job_under_an_old_id_is_a_job_of_its_own(
-    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs, session: str
+    ray: FakeRay, scheduler: RayScheduler, remote: RayScheduler, session: str
 ) -> None:
     ray.jobs = [ray_job("a", "SUCCEEDED", driver_exit_code=0)]
     assert remote.register("a").ref.job_id == 1
@@ -155,7 +155,7 @@ def test_a_new_job_under_an_old_id_is_a_job_of_its_own(
 
 
 def test_a_start_that_is_late_is_an_end_only_once_nothing_can_start_the_job(
-    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+    ray: FakeRay, scheduler: RayScheduler, remote: RayScheduler
 ) -> None:
     ray.jobs = [ray_job("a", "PENDING")]
     remote.register("a")
@@ -174,7 +174,7 @@ def test_a_start_that_is_late_is_an_end_only_once_nothing_can_start_the_job(
 
 
 def test_a_proxy_that_finds_nothing_proves_nothing(
-    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+    ray: FakeRay, scheduler: RayScheduler, remote: RayScheduler
 ) -> None:
     ray.jobs = [ray_job("a")]
     remote.register("a")
@@ -184,7 +184,7 @@ def test_a_proxy_that_finds_nothing_proves_nothing(
 
 
 def test_lost_sight_is_an_end_only_once_the_process_has_ended(
-    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+    ray: FakeRay, scheduler: RayScheduler, remote: RayScheduler
 ) -> None:
     ray.jobs = [ray_job("a")]
     remote.register("a")
@@ -201,7 +201,7 @@ def test_lost_sight_is_an_end_only_once_the_process_has_ended(
 
 
 def test_a_driver_that_ray_did_not_start_ends_without_an_outcome(
-    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+    ray: FakeRay, scheduler: RayScheduler, remote: RayScheduler
 ) -> None:
     ray.jobs = [ray_job("", type="DRIVER", submission_id=None)]
     remote.register("05000000")
@@ -211,7 +211,7 @@ def test_a_driver_that_ray_did_not_start_ends_without_an_outcome(
 
 
 def test_nothing_is_learned_while_the_cluster_does_not_answer(
-    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+    ray: FakeRay, scheduler: RayScheduler, remote: RayScheduler
 ) -> None:
     ray.jobs = [ray_job("a")]
     remote.register("a")
@@ -229,7 +229,7 @@ def test_nothing_is_learned_while_the_cluster_does_not_answer(
 def test_a_token_is_sent_and_never_stored(
     ray: FakeRay,
     scheduler: RayScheduler,
-    remote: RayRemoteJobs,
+    remote: RayScheduler,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -247,7 +247,7 @@ def test_a_token_is_sent_and_never_stored(
     assert not any(b"s3cret" in each for each in stored)
 
 
-def test_ray_2_9_is_understood(ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs) -> None:
+def test_ray_2_9_is_understood(ray: FakeRay, scheduler: RayScheduler, remote: RayScheduler) -> None:
     ray.version = {"version": "4", "ray_version": "2.9.3"}
     ray.jobs, ray.logs = [ray_job("a")], {"a": b"1 of 3\n"}
     log = Path(remote.register("a").logs.stdout)
@@ -257,9 +257,7 @@ def test_ray_2_9_is_understood(ray: FakeRay, scheduler: RayScheduler, remote: Ra
     assert "it was deleted" in gone(scheduler)
 
 
-def test_no_request_looks_like_a_browser(
-    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
-) -> None:
+def test_no_request_looks_like_a_browser(ray: FakeRay, scheduler: RayScheduler, remote: RayScheduler) -> None:
     ray.jobs = [ray_job("a")]
     remote.register("a")
     look(scheduler)
@@ -270,7 +268,7 @@ def test_no_request_looks_like_a_browser(
 def test_what_no_node_has_is_the_reason_of_a_job_that_waits(
     ray: FakeRay,
     scheduler: RayScheduler,
-    remote: RayRemoteJobs,
+    remote: RayScheduler,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -300,7 +298,7 @@ def test_what_no_node_has_is_the_reason_of_a_job_that_waits(
 
 
 def test_twenty_jobs_cost_one_list_request_and_a_bounded_tail_each(
-    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs
+    ray: FakeRay, scheduler: RayScheduler, remote: RayScheduler
 ) -> None:
     names = [f"run-{number}" for number in range(20)]
     ray.jobs = [ray_job(name) for name in names]
@@ -318,7 +316,7 @@ def test_twenty_jobs_cost_one_list_request_and_a_bounded_tail_each(
 
 
 def test_a_damaged_record_costs_one_job(
-    ray: FakeRay, scheduler: RayScheduler, remote: RayRemoteJobs, folder: Path
+    ray: FakeRay, scheduler: RayScheduler, remote: RayScheduler, folder: Path
 ) -> None:
     ray.jobs = [ray_job("a"), ray_job("b")]
     remote.register("a")

@@ -17,7 +17,7 @@ from jobmon_core.domain.slurm.rows import NotListed
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.ray import submission as submit
 from jobmon_core.scheduler.ray.api import RayApi
-from jobmon_core.scheduler.ray.client import RayRemoteJobs, RayScheduler, processes_left
+from jobmon_core.scheduler.ray.client import RayScheduler, processes_left
 from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY
 from jobmon_core.scheduler.ray.records import RayJobFolder
 from jobmon_core.scheduler.ray.submission import Fate, RaySubmission, SubmitResult, package_of, send
@@ -117,7 +117,7 @@ def test_a_submission_that_appears_late_is_followed_after_all(
 
 
 def test_watching_a_submission_that_appears_much_later_finds_it(
-    ray: FakeRay, folder: Path, never_shown: RayScheduler, remote: RayRemoteJobs
+    ray: FakeRay, folder: Path, never_shown: RayScheduler, remote: RayScheduler
 ) -> None:
     ray.jobs = [ray_job("jobmon-1")]
     os.utime(folder / "1" / "ended", (0, 0))

@@ -14,11 +14,11 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.scheduler.base import Submitted
 from jobmon_core.scheduler.slurm import commands
-from jobmon_core.scheduler.slurm.find_submitted import named_cluster
-from jobmon_core.scheduler.slurm.session_search import (
+from jobmon_core.scheduler.slurm.find_submitted import (
     Candidate,
     SearchResult,
     Sessions,
+    named_cluster,
     newest_job,
     read_sessions,
     search,

@@ -170,17 +170,12 @@ def _named_by_options(program: Program, line: int) -> Iterator[PathUse]:
     """As ``--data-dir``."""
     if not program.is_work or program.name in _ELSEWHERE.split():
         return
-    previous = ""
-    for word in program.arguments:
-        option, has_value, value = (word or "").partition("=")
-        if has_value and (option.startswith("-") or "." in option or "_" in option):
+    for option, value in program.settings():
+        if option.startswith("-") or "." in option or "_" in option:
             yield from _by_option(option, value, line)
-        elif previous.startswith("-") and not (word or "-").startswith("-"):
-            yield from _by_option(previous, word, line)
-        previous = word or ""
 
 
-def _by_option(option: str, value: str | None, line: int) -> Iterator[PathUse]:
+def _by_option(option: str, value: str, line: int) -> Iterator[PathUse]:
     name = option.lstrip("-").replace("-", "_")
     if name == "config_path":  # Hydra's is relative to the program
         return
@@ -236,17 +231,7 @@ def _outside_braces(word: str) -> str:
 
 
 def _outputs(program: Program) -> Iterator[str]:
-    """The values of ``--output=PATH`` and ``--output PATH``."""
-    previous = ""
-    for word in program.arguments:
-        option, _, value = (word or "").partition("=")
-        if _names_output(option):
-            if value.strip(UNKNOWN):
-                yield value
-        elif word and previous.startswith("-") and _names_output(previous):
-            yield word
-        previous = word or ""
-
-
-def _names_output(option: str) -> bool:
-    return bool(_OUTPUT.fullmatch(option.lstrip("-").replace("-", "_")))
+    """The values of options that name an output."""
+    for option, value in program.settings():
+        if _OUTPUT.fullmatch(option.lstrip("-").replace("-", "_")) and value.strip(UNKNOWN):
+            yield value

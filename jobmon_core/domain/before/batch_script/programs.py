@@ -79,12 +79,20 @@ class Program:
         """The innermost one with one of these names."""
         return next((each for each in reversed(self.launchers) if each.name in names), None)
 
+    def settings(self) -> Iterator[tuple[str, str]]:
+        """Each option as written, with its value: ``--name=value``, or what may be one, ``--name value``."""
+        for word, after in pairwise((*(word or "" for word in self.arguments), "")):
+            name, equals, value = word.partition("=")
+            if equals:
+                yield name, value
+            elif word.startswith("-"):
+                yield name, "" if after.startswith("-") else after
+
     def options(self) -> Iterator[str]:
         """The names of options that are not off, in lower case with ``_`` for ``-``."""
-        for word, after in pairwise((*(word or "" for word in self.arguments), "")):
-            name, equals, value = word.lower().partition("=")
-            if (equals or word.startswith("-")) and (value if equals else after.lower()) not in _OFF:
-                yield name.lstrip("-+").replace("-", "_")
+        for name, value in self.settings():
+            if value.lower() not in _OFF:
+                yield name.lower().lstrip("-+").replace("-", "_")
 
     @property
     def image(self) -> str:

@@ -6,15 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from jobmon_core.domain.before.checks.facts import Facts, PathKind
-from jobmon_core.domain.before.checks.rules import (
-    folders,
-    gpus,
-    inputs,
-    safety,
-    script,
-    setup,
-    shell,
-)
+from jobmon_core.domain.before.checks.rules import folders, gpus, inputs, safety, script, setup, shell
 from jobmon_core.domain.finding import Finding, Severity
 
 Rule = Callable[[Facts], Finding]

@@ -86,11 +86,7 @@ def node_script(facts: Facts) -> NodeScript:
         lines += _python_lines(facts, each, number)
     lines.append(f"echo '{MARK} end'")
     return NodeScript(
-        "\n".join(lines) + "\n",
-        tuple(_options(facts)),
-        bool(facts.request.gpus_per_node),
-        hosts,
-        left_out,
+        "\n".join(lines) + "\n", tuple(_options(facts)), bool(facts.request.gpus_per_node), hosts, left_out
     )
 
 

@@ -10,12 +10,7 @@ from typing import NamedTuple
 
 from jobmon_core.domain.before.pending.capacity import Fit, fit_of, free_text, is_usable, request_text
 from jobmon_core.domain.before.pending.categories import category_of, pending_words
-from jobmon_core.domain.before.pending.model import (
-    Category,
-    PendingFacts,
-    PendingJob,
-    Reservation,
-)
+from jobmon_core.domain.before.pending.model import Category, PendingFacts, PendingJob, Reservation
 from jobmon_core.domain.finding import Finding, pending
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.slurm.pending_reasons import RELEASE, pending_hint

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jobmon_core.domain.before.batch_script.launchers import MPI_LAUNCHERS, Launcher
 from jobmon_core.domain.before.batch_script.programs import Program
 from jobmon_core.domain.before.checks.facts import Facts
-from jobmon_core.domain.finding import Finding, Severity, failed, passed, unknown, warned
+from jobmon_core.domain.finding import Finding, failed, passed, unknown, warned
 from jobmon_core.domain.humanize import count
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -19,9 +19,8 @@ def workers(facts: Facts) -> Finding:
     if facts.request.is_het_job:
         return unknown("the components of a het job are not compared")
     items = [item for program in facts.work if (item := _of_program(facts, program, gpus))]
-    for status in (Severity.CRITICAL, Severity.WARNING, Severity.INFO):
-        if found := next((item for item in items if item.severity is status), None):
-            return found
+    if items:
+        return max(items, key=lambda item: item.severity)
     if not gpus:
         return unknown("the job asks for no GPU" if gpus == 0 else "the number of GPUs is not known")
     return unknown(f"the script does not show how many of the {count(gpus, 'GPU')} the program uses")

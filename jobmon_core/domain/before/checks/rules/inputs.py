@@ -6,8 +6,9 @@ import posixpath
 from collections.abc import Iterable, Iterator
 
 from jobmon_core.domain.before.batch_script.paths import STARTED, PathUse, Use
+from jobmon_core.domain.before.batch_script.programs import Program
 from jobmon_core.domain.before.checks.facts import Facts, PathKind
-from jobmon_core.domain.finding import Finding, Severity, failed, passed, unknown, warned
+from jobmon_core.domain.finding import Finding, failed, passed, unknown, warned
 from jobmon_core.domain.humanize import count, listed
 
 _SHOWN, _SHOWN_PACKAGES = 3, 5
@@ -23,9 +24,8 @@ def inputs(facts: Facts) -> Finding:
     if not uses:
         return unknown("the script names no file that it reads")
     found = [problem for use in uses if (problem := _problem(facts, use))]
-    for status in (Severity.CRITICAL, Severity.WARNING):
-        if worst := next((problem for problem in found if problem.severity is status), None):
-            return worst
+    if found:
+        return max(found, key=lambda problem: problem.severity)
     seen = [use for use in uses if facts.path(use.path).kind is not PathKind.UNKNOWN]
     if not seen:
         return unknown(f"you have no permission to look for {uses[0].path}")
@@ -151,7 +151,7 @@ def _lists(facts: Facts) -> Iterator[Finding]:
 def _shard_counts(facts: Facts) -> Iterator[Finding]:
     array = facts.request.array
     for program in facts.work:
-        shards = _shards(program.arguments)
+        shards = _shards(program)
         texts = [word.raw for word in program.command.words]
         if shards is None or array is None or not any(index in text for text in texts for index in _INDEX):
             continue
@@ -162,19 +162,11 @@ def _shard_counts(facts: Facts) -> Iterator[Finding]:
             )
 
 
-def _shards(arguments: tuple[str | None, ...]) -> int | None:
-    previous = ""
-    for word in arguments:
-        name, has_value, value = (word or "").partition("=")
-        if previous.lstrip("-").replace("-", "_") in _SHARDS:
-            value = word or ""
-        elif not has_value or name.lstrip("-").replace("-", "_") not in _SHARDS:
-            value = ""
-        if value.isascii() and value.isdigit() and int(value):
+def _shards(program: Program) -> int | None:
+    for name, value in program.settings():
+        is_number = name.lstrip("-").replace("-", "_") in _SHARDS and value.isascii() and value.isdigit()
+        if is_number and int(value):
             return int(value)
-        previous = ""
-        if not has_value:
-            previous = name
     return None
 
 
