@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
     JOB_HELP,
@@ -18,9 +17,6 @@ from jobmon.commands.common import (
 from jobmon.errors import UsageError, say
 from jobmon.views.model import clock
 from jobmon_core.app.messages.mute import mute, muted, unmute
-
-if TYPE_CHECKING:
-    from jobmon_core.app.messages.mute import Muted
 
 DESCRIPTION = """\
 Send no messages about a job, about the jobs of a group, or about all jobs for a while. When the
@@ -59,28 +55,26 @@ def run(options: Options) -> int:
     if options.off == (options.time is not None):
         raise UsageError(f"give a time or --off, e.g. `jobmon mute {options.target} 2h`")
     if options.off:
-        ended = unmute(ctx, options.target)
-        if not ended.changed:
-            say(f"{ended.subject}: not muted; nothing was changed")
+        subject, was_muted = unmute(ctx, options.target)
+        if not was_muted:
+            say(f"{subject}: not muted; nothing was changed")
             return 1
-        print(result_text(ended.subject, "not muted any more; what was held back follows within 5 minutes"))
+        print(result_text(subject, "not muted any more; what was held back follows within 5 minutes"))
         return 0
-    new = mute(ctx, options.target, options.time)
-    until = clock(new.until_s or 0.0, ctx.clock.now())
+    subject, until_s = mute(ctx, options.target, options.time)
+    until = clock(until_s, ctx.clock.now())
     print(
-        result_text(
-            new.subject, f"muted until {until}; critical messages and a list of the others follow then"
-        )
+        result_text(subject, f"muted until {until}; critical messages and a list of the others follow then")
     )
     return 0
 
 
-def _list(mutes: list[Muted], now_s: float, *, as_json: bool) -> int:
+def _list(mutes: list[tuple[str, float]], now_s: float, *, as_json: bool) -> int:
     if as_json:
-        print_json([{"subject": each.subject, "muted_until": each.until_s} for each in mutes])
+        print_json([{"subject": subject, "muted_until": until_s} for subject, until_s in mutes])
         return 0
-    for each in mutes:
-        print(result_text(each.subject, f"muted until {clock(each.until_s or 0.0, now_s)}"))
+    for subject, until_s in mutes:
+        print(result_text(subject, f"muted until {clock(until_s, now_s)}"))
     if not mutes:
         print("nothing is muted")
     return 0

@@ -165,8 +165,8 @@ def _notices(ctx: Context, selected: Selected) -> Lines:
         yield fault
     if any(each.health is Health.DEAD for each in selected.jobs):
         yield "some monitors are DEAD; `jobmon recover` restarts them"
-    for each in muted(ctx):
-        yield f"{each.subject}: muted until {clock(each.until_s or 0.0, ctx.clock.now())}"
+    for subject, until_s in muted(ctx):
+        yield f"{subject}: muted until {clock(until_s, ctx.clock.now())}"
     yield from undelivered_messages(ctx)
     if any(each.health in (Health.REMOTE, Health.STALE) for each in selected.jobs):
         from jobmon_core.app.setup import describe_home

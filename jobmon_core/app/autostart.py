@@ -217,6 +217,6 @@ class Autostart:
 
 
 def search_path(environment: Mapping[str, str]) -> str:
-    """Return a PATH that finds the same Slurm commands, but is short: cron limits the line length."""
+    """Return a PATH with the same Slurm commands, but short: cron limits the line length."""
     folders = (dir_of_program(program, environment) for program in QUERY_PROGRAMS)
     return ":".join(dict.fromkeys((*filter(None, folders), *_SYSTEM_DIRS)))

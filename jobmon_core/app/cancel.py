@@ -59,7 +59,6 @@ def _unchanged_because(job: WatchedJob) -> str:
 
 
 def _stop_watching(ctx: Context, job: WatchedJob) -> str:
-    """Ask the monitor to stop, wait some seconds, act for it if it is dead; return the result as text."""
     ctx.cancel_request(job.id).create()
     status = job_status(ctx, job)
     if status.health is Health.ALIVE and status.owner:

@@ -190,7 +190,7 @@ class DiagnoseCommand:
         return look_up(job, self.scheduler(backend, ""), now_s)
 
     def _scheduler_of(self, job: WatchedJob) -> Scheduler:
-        """Return the scheduler of a job, which may run on another cluster than this host's."""
+        """It may run on another cluster than this host's."""
         local = self.scheduler(job.backend, "")
         return self.scheduler(job.backend, job.cluster) if job.is_elsewhere(local.cluster_name) else local
 
@@ -231,7 +231,6 @@ def _recorded(job: WatchedJob, task: Task, found: Diagnosis) -> Diagnosis | None
 
 
 def _nothing_yet(diagnosis: Diagnosis) -> Diagnosis:
-    """Retitle the diagnosis of a job that has not ended, unless its log shows something."""
     if diagnosis.cause or diagnosis.label or diagnosis.evidence:
         return diagnosis
     return replace(diagnosis, title="Nothing to diagnose yet", explanation="The log shows no failure so far.")

@@ -98,13 +98,13 @@ def _error(reply: dict[str, Any], said: Sequence[str]) -> JobmonError:
 
 
 def restart_monitors(_ctx: Context, tell: Callable[[str], None]) -> None:
-    """Restart the monitors that are gone, as `jobmon recover` does, in a process of its own."""
+    """Do as `jobmon recover`, in a process of its own."""
     for text in call(tuple[str, ...], ["recover"], tell):
         tell(text)
 
 
 class CallersClock(Clock):
-    """A clock that leaves the signals of the process to the caller's own handlers."""
+    """It leaves the signals of the process to the caller's own handlers."""
 
     def wait(self, seconds: float) -> Wake:
         """Wait; only an exception of a signal handler, e.g. of Ctrl-C, ends it early."""

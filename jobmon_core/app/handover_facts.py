@@ -144,7 +144,6 @@ def _handover_job(ctx: Context, view: JobView, checkpoints: tuple[FoundCheckpoin
 def _checkpoints(
     ctx: Context, jobs: Iterable[WatchedJob]
 ) -> tuple[dict[str, tuple[FoundCheckpoints, ...]], str]:
-    """Look for the checkpoints of jobs for up to a minute; return them, and why the look failed."""
     kind = dict[str, tuple[FoundCheckpoints, ...]]
     try:
         return Helper().run(kind, lambda: {job.id: _of_job(ctx, job) for job in jobs}, _TIMEOUT_S), ""
@@ -180,7 +179,7 @@ def _how_to_stop(ctx: Context, job: WatchedJob) -> tuple[str, ...]:
 
 
 def _pids(ctx: Context, job: WatchedJob) -> list[int]:
-    """Return the processes to end: those that are watched; of a local job, the one that runs its scripts."""
+    """Those that are watched; of a local job, the one that runs its scripts."""
     running = [
         task for task in job.tasks.values() if task.end is None and task.state.phase is not Phase.WAITING
     ]
@@ -250,7 +249,7 @@ def failed_indices(job: WatchedJob) -> str:
 
 
 def _last_stage(job: WatchedJob, record: RunRecord) -> str:
-    """Return the command that submits the last stage of a chain, without what made it wait for the others."""
+    """Without what made it wait for the others."""
     backend = () if job.backend == DEFAULT_BACKEND else ("--backend", job.backend)
     words = [word for word in record.arguments if not word.startswith(_OF_CHAIN)]
     command = shlex.join(("jobmon", "submit", *backend, *without_values(words)))

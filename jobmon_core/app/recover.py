@@ -78,7 +78,7 @@ class RecoverJobs:
             yield from self._recover((Health.DONE,))
 
     def _poll_groups(self) -> Iterator[RecoveryResult]:
-        """Poll the groups that are due or over: a monitor may be gone. Yield each problem."""
+        """A monitor may be gone."""
         problems: list[str] = []
         GroupKeeper(self.ctx, Helper(), problems.append).run_due(None)
         for problem in problems:
@@ -117,7 +117,6 @@ class RecoverJobs:
             yield from self._adopt(orphans)
 
     def _recover_messages(self, config: Config) -> Iterator[RecoveryResult]:
-        """Send the open messages of no single job, and those given-up ones that can be sent now."""
         from jobmon_core.app.messages.send import send_in_background
         from jobmon_core.app.messages.undelivered import reopen_messages
 
@@ -128,7 +127,6 @@ class RecoverJobs:
             yield RecoveryResult(f"message {title!r}", "sending it again", is_job=False)
 
     def _skipped_because(self, status: JobStatus) -> str:
-        """Return why this host cannot monitor a job (other cluster, unsupported backend), if so."""
         job = status.job
         if job.remote or not job.cluster or status.health not in (Health.DEAD, Health.STALE):
             return ""
@@ -176,12 +174,12 @@ def wait_for_monitors(ctx: Context) -> None:
 
 
 def name_of(job: WatchedJob) -> str:
-    """Return the job id and the name, if any, to begin a line about the job."""
+    """Return what begins a line about the job."""
     return f"{job.ref} {job.label}".rstrip()
 
 
 def _recovery_action(status: JobStatus, *, is_reopened: bool) -> str:
-    """Return what to tell the user if the job gets a new monitor; empty if it needs none."""
+    """Empty if it needs no monitor."""
     match status.health:
         case Health.DEAD:
             return "its monitor was dead; restarted"

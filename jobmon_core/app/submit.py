@@ -294,9 +294,10 @@ class SubmitJob:
             self._is_watched = True
             self._tell(f"watching job {submitted.ref}; `jobmon status` shows it")
         if request.sentinel:
-            from jobmon_core.app.add_sentinel import SentinelSubmitter
+            from jobmon_core.app.add_sentinel import add_sentinel
+            from jobmon_core.system.runner import Runner
 
-            SentinelSubmitter(self._ctx, self._tell).submit(job)
+            add_sentinel(self._ctx, job, self._tell, Runner())
 
     def _tell_unwatched(self, submitted: Submitted, error: Exception, remedy: str) -> None:
         self._tell(f"job {submitted.ref} is submitted, but not watched: {error}; `{remedy}` tries again")

@@ -65,7 +65,7 @@ def _finder(ctx: Context, argument: str) -> Callable[[], list[WaitTarget]]:
 
 
 def _members(ctx: Context, name: str) -> list[WaitTarget]:
-    """Return the jobs of a group. The target of a run that was not submitted has no state id."""
+    """The target of a run that was not submitted has no state id."""
     members = ctx.groups.load(name).members
     return [WaitTarget(member.state_id, None, run, member.outcome) for run, member in members.items()]
 
@@ -147,7 +147,7 @@ class WaitForJobs:
         return self._jobs.content(self.ctx.store.path(state_id))
 
     def _look_after_monitors(self, jobs: Iterable[WatchedJob]) -> None:
-        """If a monitor of these jobs is gone, restart all that are gone; look at most every ten seconds."""
+        """Look at most every ten seconds."""
         now_s = self.ctx.clock.now()
         if 0 <= now_s - self._looked_s < _HEALTH_INTERVAL_S:
             return
@@ -168,7 +168,7 @@ class WaitForJobs:
             self.tell(f"the monitors cannot be restarted now: {error}")
 
     def _without_monitor(self, answer: Waited, now_s: float, *, is_last: bool) -> Waited:
-        """Return the answer; UNKNOWN if the job has had no monitor for too long, or has none at the end."""
+        """UNKNOWN if the job has had no monitor for too long, or has none at the end."""
         since_s = self._unwatched_since_s.get(answer.job.id) if answer.job else None
         if answer.result is not Result.RUNNING or since_s is None:
             return answer

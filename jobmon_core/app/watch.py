@@ -78,7 +78,6 @@ def watch(
 
 
 def _known_job(ctx: Context, ref: JobRef, backend: str) -> WatchedJob:
-    """Return the job as jobmon watched it before, or as a new one with what the scheduler knows."""
     try:
         known = _look_up(ctx.scheduler(backend), ref)
     except (UnknownJob, SchedulerUnavailable):
@@ -104,7 +103,7 @@ def _known_job(ctx: Context, ref: JobRef, backend: str) -> WatchedJob:
 
 
 def _closed_job(ctx: Context, ref: JobRef, backend: str, submit_s: int | None) -> WatchedJob | None:
-    """Return the job if jobmon watched it before, unless its id now belongs to a newer submission."""
+    """Not if its id now belongs to a newer submission."""
     jobs = [job for job in _watched(ctx, ref, backend) if job.closed]
     return jobs[-1] if jobs and is_same_submission(jobs[-1], submit_s) else None
 
@@ -139,7 +138,7 @@ def _refuse_if_watched(ctx: Context, ref: JobRef, backend: str) -> None:
 
 
 def _look_up(scheduler: Scheduler, ref: JobRef) -> JobRow:
-    """Return the scheduler's record of a job (the first of several), else its last run in accounting."""
+    """The first of several; else its last run in accounting."""
     record = scheduler.ask_record(ref.job_id)
     if isinstance(record, tuple):
         records = [each for each in record if _is_part(each, ref)]
@@ -159,5 +158,4 @@ def _look_up(scheduler: Scheduler, ref: JobRef) -> JobRow:
 
 
 def _is_part(row: JobRow, ref: JobRef) -> bool:
-    """Whether a row of a job is about the task or component that ``ref`` names, if it names one."""
     return not ref.key or row.ref.key == ref.key or includes(row.pending_indices, ref.key)

@@ -32,12 +32,9 @@ if TYPE_CHECKING:
 _VERSION_TIMEOUT_S = 5.0
 
 
-def describe_installation(
-    ctx: Context, command: tuple[str, ...], runner: Runner | None = None
-) -> Iterator[tuple[str, str]]:
+def describe_installation(ctx: Context, command: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yield names and values, without secrets; one that cannot be determined says why. Creates nothing."""
-    runner = runner or Runner()
-    uname = os.uname()
+    runner, uname = Runner(), os.uname()
     yield "jobmon", f"{__version__}, {Path(__file__).resolve().parents[2]}"
     yield "Python", f"{platform.python_version()}, {sys.executable}"
     yield "host", f"{uname.nodename}, {uname.sysname} {uname.release}"

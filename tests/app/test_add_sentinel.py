@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jobmon_core.app.add_sentinel import SentinelSubmitter
+from jobmon_core.app.add_sentinel import add_sentinel
 from jobmon_core.context import Context
 from jobmon_core.domain.job.tracking.new_job import NewJob
 from jobmon_core.store.config_file import write_config
@@ -18,7 +18,7 @@ HOOK, OTHER = (f"https://discord.com/api/webhooks/12345678901234567{end}/{'a' * 
 def printed_line(home: Path, variables: dict[str, str], runner: FakeRunner) -> str:
     """Return the one line that the user reads."""
     lines: list[str] = []
-    SentinelSubmitter(Context(Home(home), variables), lines.append, runner).submit(JOB)
+    add_sentinel(Context(Home(home), variables), JOB, lines.append, runner)
     (line,) = lines
     return line
 

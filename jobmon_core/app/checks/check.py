@@ -97,7 +97,6 @@ def setup_of(ctx: Context, runner: Runner, command: tuple[str, ...]) -> Setup:
 
 
 def _autostart(ctx: Context, runner: Runner, command: tuple[str, ...]) -> tuple[str, bool]:
-    """Return what restarts monitors after a reboot, e.g. ``cron``, and whether that can be installed."""
     try:
         autostart = Autostart.of(ctx, command, runner)
         statuses = autostart.statuses()

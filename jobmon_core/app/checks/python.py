@@ -155,7 +155,6 @@ class Environments:
         ]
 
     def _interpreter(self, program: Program) -> tuple[str, str]:
-        """Return the Python that runs a program, or why it is not known."""
         run = program.python
         if program.in_container:
             return "", "it runs in a container; --on-node checks that"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def open_group(
     ctx: Context, name: str, settings: Callable[[GroupSettings], GroupSettings] | None = None
 ) -> bool:
-    """Create a group if there is none with this name, and change its settings; return whether it is new."""
+    """Create a group if need be, and change its settings; return whether it is new."""
     is_new = not ctx.groups.exists(name) and ctx.groups.create(Group(name, ctx.clock.now()))
     if settings:
         update(ctx, name, lambda group: replace(group, settings=settings(group.settings)))
@@ -45,7 +45,7 @@ def update(ctx: Context, name: str, change: Callable[[Group], Group]) -> Group:
 def join_group(
     ctx: Context, name: str, job: NewJob | WatchedJob, run: str, tell: Callable[[str], None]
 ) -> None:
-    """Add a job that was submitted just now to a group, which is made if need be; tell how it went."""
+    """Add a job that was submitted just now to a group; tell how it went."""
 
     def joined(group: Group) -> Group:
         return group.with_member(free_name(group, run, str(job.job_id)), Member(state_id=job.id))
@@ -98,7 +98,7 @@ def queued_jobs(ctx: Context, glob: str) -> dict[JobRef, str]:
 
 
 def watched_job(ctx: Context, starter: MonitorStarter, ref: JobRef) -> WatchedJob:
-    """Return the record of a job; begin to watch it, if it is not watched."""
+    """Return the record of a job, which is watched from now on."""
     from jobmon_core.app.watch import watch  # most jobs are watched already
     from jobmon_core.domain.backends import DEFAULT_BACKEND
     from jobmon_core.domain.slurm.log_paths import LogPaths
@@ -115,7 +115,7 @@ def watched_job(ctx: Context, starter: MonitorStarter, ref: JobRef) -> WatchedJo
 
 
 def free_name(group: Group, wanted: str, job_id: str) -> str:
-    """Return a name for a run that the group does not have yet."""
+    """Return a name that the group does not have yet."""
     wanted = " ".join(one_line(wanted).split()) or job_id
     if wanted not in group.members:
         return wanted

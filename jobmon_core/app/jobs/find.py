@@ -87,7 +87,7 @@ def find_ref_by_name(ctx: Context, argument: str) -> JobRef | None:
 
 
 def _is_script(path: str) -> bool:
-    """Whether a file begins with ``#!`` or is named like one of Python; of a pipe, nothing is read."""
+    """Of a pipe, nothing is read."""
     return path.endswith(".py") or read_regular(path, 2) == b"#!"
 
 

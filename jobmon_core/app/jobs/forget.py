@@ -130,7 +130,7 @@ def _remove_lineage(ctx: Context, job: WatchedJob) -> None:
 
 
 def _remove(ctx: Context, job: WatchedJob, *, drop_given_up: bool = False) -> Removal:
-    """Remove the records of a job, as its owner, so that no monitor adopts it meanwhile."""
+    """As its owner, so that no monitor adopts it meanwhile."""
     why = _kept_because(ctx, job_status(ctx, job), drop_given_up=drop_given_up)
     if why:
         return Removal(name_of(job), job, why)
@@ -149,7 +149,7 @@ def _remove(ctx: Context, job: WatchedJob, *, drop_given_up: bool = False) -> Re
 
 
 def _acquired(ctx: Context, job: WatchedJob) -> int:
-    """Lock a job; its monitor, which may still look whether Slurm runs it again, is asked to let it go."""
+    """Its monitor, which may still look whether Slurm runs it again, is asked to let it go."""
     owner = ctx.owner_record(job.id).read()
     if owner and owner[0].health() is Health.ALIVE:
         ctx.cancel_request(job.id).create()

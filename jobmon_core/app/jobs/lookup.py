@@ -81,7 +81,7 @@ def _lookup_error(job: WatchedJob, errors: list[str]) -> JobmonError:
 
 
 def _with_end(task: Task, now_s: float) -> Task:
-    """Return the task with its end, if proved; accounting or the controller's record fill gaps of squeue."""
+    """Accounting or the controller's record fill gaps of squeue."""
     end = task.end or conclude(task, _NO_WAITING, now_s)
     inquiry = task.inquiry
     source = (inquiry.record or inquiry.row) if inquiry else None

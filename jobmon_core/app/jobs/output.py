@@ -131,7 +131,7 @@ def _is_named_by_index(template: str) -> bool:
 
 
 def _is_new(job: WatchedJob, task: Task, path: str) -> bool:
-    """Whether a file was written since the submission, and not by a job that this one waits for."""
+    """Not if it is of a job that this one waits for."""
     if path in job.earlier_logs and task.reason == "Dependency":
         return False
     return modified_s(path) >= (job.submitted_s or job.registered_s)

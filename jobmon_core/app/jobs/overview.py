@@ -198,7 +198,7 @@ class Ending(NamedTuple):
 
 
 def ending_of(task: Task) -> Ending | None:
-    """Return what is known of a task that does not run any more but has no outcome; None for any other."""
+    """None for a task that runs or has an outcome."""
     if task.end or task.inquiry is None:
         return None
     shown, source = task.inquiry.queue_state, _final_row(task.inquiry)
@@ -266,7 +266,7 @@ def detailed_tasks(job: WatchedJob, limit: int) -> list[Task]:
 
 
 def worst_task(tasks: Iterable[Task]) -> Task | None:
-    """Return the task that stands for all of them: the first with the worst outcome, if any."""
+    """Return the first with the worst outcome, which stands for all."""
     return min(tasks, key=_rank, default=None)
 
 

@@ -118,7 +118,7 @@ def _results(job: WatchedJob) -> Iterator[Quote]:
 
 
 def _uniquely_named(quotes: Iterable[Quote]) -> Iterator[Quote]:
-    """Number quotes of the same name, as the tasks of an array have; drop repetitions of a name and text."""
+    """Number quotes of one name, as the tasks of an array have; drop repetitions."""
     seen: dict[str, set[str]] = {}
     for quote in quotes:
         texts = seen.setdefault(quote.name, set())

@@ -108,7 +108,6 @@ class LiveJobs:
         return replace(live, agents=agents_of(telemetry, self._reports.content, self._records.content))
 
     def _renew(self, jobs: Sequence[WatchedJob], progress: Sequence[JobProgress], now_s: float) -> None:
-        """Look again at the jobs that have changed, or at which the last look was some time ago."""
         read = {job.id: (job, of_job) for job, of_job in zip(jobs, progress, strict=True)}
         kept = {
             state_id: known
@@ -128,7 +127,7 @@ class LiveJobs:
         self._known = kept
 
     def _read_state(self, path: Path) -> WatchedJob | Unreadable | None:
-        """Return a job; None if it is not to be shown: most jobs of a user ended long ago."""
+        """Return None if it is not to be shown: most jobs of a user ended long ago."""
         job = self._ctx.store.read(path)
         if isinstance(job, Unreadable):
             return job
@@ -146,7 +145,7 @@ class LiveJobs:
 
 
 def _names(ref: JobRef, live: LiveTask) -> bool:
-    """Whether ``ref`` names a task or its job; a row of pending tasks is named by each task of its job."""
+    """A row of pending tasks is named by each task of its job."""
     if ref.job_id != live.job.job_id:
         return live.task is not None and not ref.key and ref.job_id == live.task.raw_job_id
     return live.task is None or ref.key in ("", live.task.key)

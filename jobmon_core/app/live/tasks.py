@@ -132,7 +132,7 @@ def ongoing_now(progress: JobProgress, task: Task, now_s: float) -> tuple[Event,
 
 
 def _events_of(progress: JobProgress, key: str) -> tuple[Event, ...]:
-    """Return the events of a task by time; a checkpoint is noticed some time later."""
+    """Sort them: a checkpoint is noticed some time later."""
     own = (event for event in progress.events if event.task in ("", key))
     return tuple(sorted(own, key=lambda event: event.at_s))
 
@@ -140,7 +140,6 @@ def _events_of(progress: JobProgress, key: str) -> tuple[Event, ...]:
 def _outlook(
     status: JobStatus, group: StateGroup, followed: TaskProgress, now_s: float
 ) -> tuple[Estimate, float | None]:
-    """Return the estimate of a running task, and for how long it has made no progress, if unusually long."""
     if group is not StateGroup.RUNNING:
         return _NO_ESTIMATE, None
     found = estimate_or_printed(followed.history, followed.progress, now_s)

@@ -27,25 +27,17 @@ if TYPE_CHECKING:
 _GROUP, _JOB = group_target(""), job_target("")
 
 
-class Muted(NamedTuple):
-    """What is muted, and until when (Unix seconds); None if it is not muted any more."""
-
-    subject: str
-    until_s: float | None
-    changed: bool = True  # False: `unmute` found no mute
-
-
-def mute(ctx: Context, argument: str, seconds: float) -> Muted:
-    """Mute ``all``, a group, or a job."""
+def mute(ctx: Context, argument: str, seconds: float) -> tuple[str, float]:
+    """Mute ``all``, a group, or a job; return which, and until when (Unix seconds)."""
     target, subject = _target(ctx, argument)
     now_s = ctx.clock.now()
     new = Mute(now_s, now_s + seconds)
     _change(ctx, lambda user: replace(user, mutes={**user.mutes, target: new}))
-    return Muted(subject, new.until_s)
+    return subject, new.until_s
 
 
-def unmute(ctx: Context, argument: str) -> Muted:
-    """End the mute of the same."""
+def unmute(ctx: Context, argument: str) -> tuple[str, bool]:
+    """End the mute of the same; return which, and whether it was muted."""
     target, subject = _target(ctx, argument)
     was_muted = target in ctx.alerts.user().current(ctx.clock.now()).mutes
 
@@ -53,13 +45,13 @@ def unmute(ctx: Context, argument: str) -> Muted:
         return replace(user, mutes={name: each for name, each in user.mutes.items() if name != target})
 
     _change(ctx, without_mute)
-    return Muted(subject, None, was_muted)
+    return subject, was_muted
 
 
-def muted(ctx: Context) -> list[Muted]:
-    """Return everything that is muted now."""
+def muted(ctx: Context) -> list[tuple[str, float]]:
+    """Return everything that is muted now, and until when."""
     mutes = ctx.alerts.user().current(ctx.clock.now()).mutes
-    return [Muted(_subject(ctx, target), each.until_s) for target, each in mutes.items()]
+    return [(_subject(ctx, target), each.until_s) for target, each in mutes.items()]
 
 
 def acknowledge(ctx: Context, argument: str) -> tuple[str, int]:

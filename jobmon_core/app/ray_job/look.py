@@ -31,7 +31,7 @@ _NEW_RUN = 0.9  # of the step before: a lower step means a new run
 
 
 class RayStatus(StrEnum):
-    """Ray's own words, and UNKNOWN if jobmon cannot tell whether the job runs or how it ended."""
+    """Ray's own words, and UNKNOWN if jobmon cannot tell."""
 
     PENDING = "PENDING"
     RUNNING = "RUNNING"

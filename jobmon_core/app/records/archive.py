@@ -114,7 +114,7 @@ def _publish(folder: Path, target: Path) -> None:
 
 
 def _copy_to_new(source: Path, target: Path) -> None:
-    """Copy a file to a private one, which must not exist; a failure leaves no part of it."""
+    """A failure leaves no part of the copy."""
     with source.open("rb") as packed, open(create_private(target), "wb") as copy:
         try:
             shutil.copyfileobj(packed, copy)
@@ -169,7 +169,6 @@ def _copy_records(ctx: Context, job: WatchedJob, archive: Archive, folder: Path)
 
 @contextmanager
 def _left_out_if_damaged(archive: Archive, what: str) -> Iterator[None]:
-    """Leave a part out of the archive if it cannot be made, e.g. because its records are damaged."""
     try:
         yield
     except JobmonError as error:
@@ -192,7 +191,6 @@ def _readme(job: WatchedJob, archive: Archive, folder: Path, now_s: float) -> st
 
 
 def _local_time(at_s: float) -> str:
-    """Return a time as a text, or ``?`` if a damaged file has an impossible one."""
     try:
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_s))
     except (OverflowError, ValueError, OSError):
@@ -200,7 +198,6 @@ def _local_time(at_s: float) -> str:
 
 
 def _copy_logs(ctx: Context, job: WatchedJob, archive: Archive, folder: Path) -> None:
-    """Copy the logs of the monitor and the job, and what agents measured, except what cannot be read."""
     logs = folder / "logs"
     logs.mkdir(mode=0o700)
     monitor_log = ctx.home.log_file(job.id)
@@ -266,7 +263,6 @@ def _copy_checkpoints(ctx: Context, job: WatchedJob, ref: JobRef, target: Path) 
 
 
 def _copy(checkpoint: Checkpoint, searched: Path, target: Path) -> Iterator[str]:
-    """Copy a checkpoint; yield why it is left out, if a part of it cannot be copied."""
     source = searched / checkpoint.path
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:

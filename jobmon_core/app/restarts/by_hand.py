@@ -214,7 +214,7 @@ def restart(ctx: Context, plan: RestartPlan, tell: Callable[[str], None]) -> Sub
 
 
 def _without_order(plan: RestartPlan, now: Lineage, result: SubmissionResult) -> Lineage:
-    """Return the lineage, which no program submits any more if that has failed: the user may try again."""
+    """No program submits it any more if that has failed: the user may try again."""
     newest = now.newest
     if result.retry_s is None or now.submitting or newest is None or newest.decision is None:
         return now

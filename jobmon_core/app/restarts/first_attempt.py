@@ -81,7 +81,7 @@ def refuse_unstoppable(backend: str, wanted: RestartSettings) -> None:
 
 
 def _checked(submitted: SubmitRequest, wanted: RestartSettings) -> tuple[Request, str | None]:
-    """Return what is asked for, and the text of the script; None if sbatch itself is to read that."""
+    """The text is None if sbatch itself is to read it."""
     try:
         words = readable(submitted.arguments)
         given, operands = read_with_unknown(words)
@@ -122,7 +122,7 @@ def _faults(request: Request, wanted: RestartSettings) -> Iterator[str]:
 
 
 def _script_text(operands: Sequence[str]) -> str | None:
-    """Read the script, which later attempts run even if the user edits it meanwhile."""
+    """Later attempts run it even if the user edits it meanwhile."""
     if not operands:
         return _stdin_text()
     found = read_file(operands[0], os.getcwd(), os.environ.get("PATH", ""))  # noqa: PTH109 - a text

@@ -90,7 +90,7 @@ def hold(ctx: Context, lineage_id: str, *, is_held: bool) -> None:
 
 
 def end(ctx: Context, lineage_id: str, why: str = _BY_HAND) -> None:
-    """End a lineage: no further attempt follows, and what is needed to submit one is deleted."""
+    """No further attempt follows, and what is needed to submit one is deleted."""
 
     def change(lineage: Lineage) -> Lineage:
         if lineage.ended_why or not lineage.id:

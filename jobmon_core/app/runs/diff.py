@@ -90,7 +90,6 @@ def _run(ctx: Context, argument: str) -> tuple[JobRef, ComparedRun]:
 
 
 def _with_script(ctx: Context, run: ComparedRun) -> ComparedRun:
-    """Give a run without a record the script that the scheduler still has of it, if any."""
     if run.record is None:
         with suppress(JobmonError):  # no such scheduler on this host
             if script := scheduler_script(ctx, run.job):

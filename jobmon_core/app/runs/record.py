@@ -68,7 +68,7 @@ def _write_record(
 
 
 def _save(ctx: Context, state_id: str, record: RunRecord) -> None:
-    """Write the record of a job, unless the user has forgotten the job meanwhile."""
+    """Unless the user has forgotten the job meanwhile."""
     state, file = ctx.store.path(state_id), ctx.run_record(state_id)
     if state.exists():
         file.write(record)
@@ -126,7 +126,7 @@ def _scheduler_copy(ctx: Context, job: WatchedJob, script: Script) -> ReadScript
 
 
 def _record(ctx: Context, request: SubmitRequest, line: _CommandLine, found: ReadScript) -> RunRecord:
-    """Return the record of a job; programs are started and folders are listed here."""
+    """Programs are started and folders are listed here."""
     runner = Runner()
     chdir = line.options.get("chdir") or script_directives(found.text).get("chdir", "")
     workdir = os.path.normpath(os.path.join(line.folder, chdir))  # noqa: PTH118 - a text, as given

@@ -89,7 +89,7 @@ def with_script(
 
 @contextmanager
 def _script_copy(ctx: Context, name: str, content: bytes) -> Iterator[Path]:
-    """Yield the path of a private copy with the name of the script, which sbatch gives the job by default."""
+    """It has the name of the script, which sbatch gives the job by default."""
     try:
         folder = Path(tempfile.mkdtemp(prefix=COPY_PREFIX, dir=ctx.home.runs))
         path = folder / name

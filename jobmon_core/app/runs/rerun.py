@@ -174,7 +174,7 @@ def _why_unread(path: str) -> str:
 
 
 def _no_text(job: WatchedJob, script: Script, *, is_read: bool = False) -> JobmonError:
-    """Return the error that the text of a script was not recorded; ``is_read``: its file can be read now."""
+    """``is_read``: its file can be read now."""
     if not script.path:
         return JobmonError(
             f"the script of job {job.ref} {script.why_no_text}, so it cannot be submitted again"

@@ -16,6 +16,6 @@ def test_a_damaged_state_file_does_not_make_a_forgotten_job(tmp_path: Path) -> N
     ctx.store.save(job)
     mute(ctx, "12", 60.0)
     ctx.store.path(job.id).write_text("{", encoding="utf-8")
-    assert [each.subject for each in muted(ctx)] == [f"{job.id}, whose state file cannot be read"]
+    assert [subject for subject, _ in muted(ctx)] == [f"{job.id}, whose state file cannot be read"]
     ctx.store.path(job.id).unlink()
-    assert [each.subject for each in muted(ctx)] == [f"the forgotten job {job.id}"]
+    assert [subject for subject, _ in muted(ctx)] == [f"the forgotten job {job.id}"]

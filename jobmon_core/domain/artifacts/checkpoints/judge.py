@@ -94,7 +94,7 @@ def judge(
 
 
 def _verdict(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> tuple[bool | None, str]:
-    """Return whether a checkpoint is complete, and why not; ``others`` should have the same parts."""
+    """``others`` should have the same parts."""
     if candidate.is_temporary:
         return False, _TEMPORARY_NAME
     if not candidate.size_bytes:
@@ -128,7 +128,6 @@ def _within(file: ListedFile, candidate: Candidate) -> str:
 
 
 def _compared(file: ListedFile, candidate: Candidate, others: list[Candidate]) -> str:
-    """Return how large a file is beside the same file of the other checkpoints, if it is smaller."""
     usual = _usual_size(file, candidate, others)
     if file.size_bytes < usual:
         return f"{size(file.size_bytes)} of about {size(usual)}"
@@ -162,7 +161,7 @@ def _small(candidate: Candidate, others: list[Candidate], evidence: Evidence) ->
 
 
 def _by_content(candidate: Candidate, evidence: Evidence) -> tuple[bool | None, str]:
-    """Return the verdict where nothing is missing: some content must show that it is whole."""
+    """Some content must show that it is whole."""
     if _is_renamed(candidate) or candidate.framework in _MARKED:
         return True, ""
     files = files_to_check(candidate)
@@ -175,7 +174,7 @@ def _by_content(candidate: Candidate, evidence: Evidence) -> tuple[bool | None, 
 
 
 def _is_renamed(candidate: Candidate) -> bool:
-    """Whether its name shows that it is finished; that of a .msgpack file, written by user code, does not."""
+    """The name of a .msgpack file, written by user code, shows nothing."""
     return candidate.framework in _RENAMED and not candidate.name.endswith(".msgpack")
 
 

@@ -60,7 +60,7 @@ def missing_marker(candidate: Candidate, others: list[Candidate], evidence: Evid
 
 
 def _by_files(candidate: Candidate, others: list[Candidate]) -> str:
-    """Return what the names of marker files show, which programs write themselves; most others have them."""
+    """By markers that programs write themselves; most others have them."""
     names = candidate.names()
     if unfinished := next(filter(_NOT_DONE.fullmatch, sorted(names)), ""):
         return f"is marked as unfinished by {unfinished}"
@@ -107,7 +107,7 @@ def _dcp(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> s
 
 
 def _tracked(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> str:
-    """Return what the tracker, the file that names the latest complete checkpoint, shows against this one."""
+    """The tracker is the file that names the latest complete checkpoint."""
     if candidate.framework == "megatron" and (why := _dcp(candidate, others, evidence)):
         return why
     tracker = _TRACKERS[candidate.framework]
