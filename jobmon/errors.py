@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from jobmon import streams
 from jobmon_core.app.outcome import ERRORS
-from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.errors import JobmonError, StorageFailed, UsageError
 from jobmon_core.domain.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+__all__ = ["UsageError", "interrupted", "report", "run_guarded", "say"]
 _BUG = 70  # EX_SOFTWARE of sysexits.h
 _INTERRUPTED = 130  # the exit code that a shell reports for SIGINT
 _CLOSED_PIPE = 141  # the one for SIGPIPE
@@ -31,12 +32,6 @@ _PACKAGES = {
     "re2": "google-re2",
     "yaml": "pyyaml",
 }
-
-
-class UsageError(JobmonError):
-    """The command line is invalid; nothing was done."""
-
-    exit_code = 2  # as argparse and most commands use
 
 
 def say(text: str) -> None:

@@ -7,7 +7,7 @@ from functools import cache
 
 from jobmon.commands.common import Options, Parser, job_ref, open_context
 from jobmon.errors import UsageError, report, say
-from jobmon_core.app.chain import Chain, InvalidStage, read_stage
+from jobmon_core.app.chain import Chain, read_stage
 from jobmon_core.context import backend_names
 from jobmon_core.domain.backends import is_local
 from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
@@ -55,7 +55,7 @@ def run(options: Options) -> int:
         raise UsageError("a chain has two stages or more; `jobmon submit` submits one job")
     try:
         stages = tuple(read_stage(text) for text in options.stage)
-    except InvalidStage as error:
+    except UsageError as error:
         return report(error, "nothing was submitted: ")
     ctx = open_context()
     # cached: each text is printed only once, even if several stages cause it

@@ -15,7 +15,7 @@ from jobmon_core.analysis.job_logs import read_script
 from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.app.sbatch_arguments import readable
 from jobmon_core.app.submit import SubmitJob
-from jobmon_core.domain.errors import JobmonError, SchedulerRejected
+from jobmon_core.domain.errors import SchedulerRejected, UsageError
 from jobmon_core.domain.job.job_settings import ChainStage
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.sbatch_options import UnknownOption, read_with_unknown, script_directives
@@ -28,12 +28,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
 
 _SUBMIT_NOTHING = ("help", "usage", "version")  # options with which sbatch only prints
-
-
-class InvalidStage(JobmonError):
-    """A stage cannot be part of a chain, e.g. because its script is missing; nothing was submitted."""
-
-    exit_code = 2
 
 
 class Stage(NamedTuple):
@@ -87,22 +81,22 @@ def _after(job: JobRef | None) -> tuple[str, ...]:
 
 
 def read_stage(text: str) -> Stage:
-    """Return a stage: a script, or sbatch's options, a script and its arguments; or raise InvalidStage."""
+    """Return a stage: a script, or sbatch's options, a script and its arguments; or raise UsageError."""
     try:
         words = [text] if _is_file(text) else shlex.split(text)
     except ValueError as error:  # a quotation that does not end
-        raise InvalidStage(f"stage {text!r}: {error}") from error
+        raise UsageError(f"stage {text!r}: {error}") from error
     try:
         options, operands = read_with_unknown(readable(words))
     except UnknownOption:  # only sbatch knows where its options end
         return Stage(text, tuple(words))
     except SchedulerRejected as error:
-        raise InvalidStage(f"stage {text!r}: sbatch would refuse it: {error}") from error
+        raise UsageError(f"stage {text!r}: sbatch would refuse it: {error}") from error
     names = [name for name, _ in options]
     if any(name in _SUBMIT_NOTHING for name in names):
-        raise InvalidStage(f"stage {text!r} submits nothing")
+        raise UsageError(f"stage {text!r} submits nothing")
     if "dependency" in names:
-        raise InvalidStage(
+        raise UsageError(
             f"stage {text!r}: --dependency is what makes the chain, so a stage cannot have one of its own; "
             "--after JOB delays the first stage"
         )
@@ -112,17 +106,17 @@ def read_stage(text: str) -> Stage:
 
 
 def _require_script(text: str, operands: Sequence[str]) -> None:
-    """Raise InvalidStage if a stage names no script, or its script is missing or sets --dependency.
+    """Raise UsageError if a stage names no script, or its script is missing or sets --dependency.
 
     sbatch would report a missing script only after the stages before it were submitted.
     """
     if not operands:
-        raise InvalidStage(f"stage {text!r} names no script")
+        raise UsageError(f"stage {text!r} names no script")
     script = operands[0]
     if "dependency" in script_directives(read_script(script)):
-        raise InvalidStage(f"stage {text!r}: remove the line #SBATCH --dependency: the chain sets it")
+        raise UsageError(f"stage {text!r}: remove the line #SBATCH --dependency: the chain sets it")
     if not _is_file(script) and shutil.which(script, os.F_OK) is None:
-        raise InvalidStage(f"stage {text!r}: there is no script {script}")
+        raise UsageError(f"stage {text!r}: there is no script {script}")
 
 
 def _is_file(path: str) -> bool:

@@ -9,6 +9,12 @@ class JobmonError(Exception):
     exit_code = 1
 
 
+class UsageError(JobmonError):
+    """What was asked for is invalid; nothing was done."""
+
+    exit_code = 2  # as argparse and most commands use
+
+
 class SchedulerUnavailable(JobmonError):
     """The scheduler did not respond. The same request may work later."""
 

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.errors import UsageError
 from jobmon_core.domain.finding import Finding, Severity, worst
 from jobmon_core.domain.humanize import count, duration, number, plural
 from jobmon_core.domain.logs.diagnosis.model import Quote
@@ -255,17 +255,11 @@ _MINUTES = tuple(minutes for minutes in range(5, _HOUR) if _HOUR % minutes == 0)
 _HOURS = tuple(hours for hours in range(1, 24) if 24 % hours == 0)
 
 
-class NoSchedule(JobmonError):
-    """A patrol cannot be run at this interval."""
-
-    exit_code = 2
-
-
 def patrol_command(every_minutes: float, channel: str) -> RegularCommand:
     """Return the command that an installed patrol runs; with a channel, it also sends its lines there.
 
     Raises:
-        NoSchedule: cron cannot repeat the interval evenly, or it is under five minutes or over a day.
+        UsageError: cron cannot repeat the interval evenly, or it is under five minutes or over a day.
     """
     cron, calendar = _times(every_minutes)
     to = ("--to", channel) if channel else ()
@@ -290,4 +284,4 @@ def _times(minutes: float) -> tuple[str, str]:
         hour = "*" if hours == 1 else f"*/{hours}"
         return f"{_MINUTE} {hour} * * *", f"{'*' if hours == 1 else f'0/{hours}'}:{_MINUTE}"
     known = ", ".join([*(f"{each}m" for each in _MINUTES), *(f"{each}h" for each in _HOURS), "1d"])
-    raise NoSchedule(f"a patrol can run every {known}, but not every {duration(60 * minutes)}")
+    raise UsageError(f"a patrol can run every {known}, but not every {duration(60 * minutes)}")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from jobmon_core.domain.errors import UsageError
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.logs.diagnosis.model import Quote
 from jobmon_core.domain.many.autostart.command import (
@@ -21,7 +22,6 @@ from jobmon_core.domain.many.patrol import (
     OUTCOME,
     Memories,
     Memory,
-    NoSchedule,
     Patrol,
     SeenJob,
     compare,
@@ -194,7 +194,7 @@ def test_cron_and_systemd_run_it_at_the_same_times(minutes: int, cron: str, cale
 
 @pytest.mark.parametrize("minutes", [0, 1, 4, 5.5, 7, 45, 61, 90, 300, 2880])
 def test_an_interval_that_cron_or_jobmon_does_not_offer_is_refused(minutes: float) -> None:
-    with pytest.raises(NoSchedule, match=r"every 5m, 6m, .*30m, 1h, .*1d, but not every \d"):
+    with pytest.raises(UsageError, match=r"every 5m, 6m, .*30m, 1h, .*1d, but not every \d"):
         patrol_command(minutes, "")
 
 

@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.observe.artifacts.formats.arrays import check_npy
 from jobmon_core.observe.artifacts.formats.source import (
-    Content,
     Corrupt,
     Ends,
     NotChecked,
     Truncated,
     number_at,
+    valid,
 )
 from jobmon_core.observe.logs.gzip_stream import inflated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobmon_core.domain.artifacts.model import FileCheck
     from jobmon_core.observe.artifacts.formats.source import Source
 
 _OUTPUT = 2**18  # bytes that are unpacked at once
@@ -75,7 +76,7 @@ _IS_ENCRYPTED = 0x1
 _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError)
 
 
-def check_zip(source: Source, max_bytes: int) -> Content:
+def check_zip(source: Source, max_bytes: int) -> FileCheck:
     """Return the content of an archive, whose directory and headers are checked."""
     stream = _Stream(source)
     if not zipfile.is_zipfile(stream):
@@ -83,7 +84,7 @@ def check_zip(source: Source, max_bytes: int) -> Content:
     try:
         archive = zipfile.ZipFile(stream)
     except _TooLarge:
-        return Content("zip", is_sampled=True)
+        return valid("zip", is_sampled=True)
     except _DAMAGE:
         raise Corrupt("is a zip archive with a damaged directory") from None
     left, is_sampled = max_bytes, False
@@ -97,7 +98,7 @@ def check_zip(source: Source, max_bytes: int) -> Content:
             _check_member(archive, member, is_read=is_read)
         except (NotChecked, NotImplementedError, RuntimeError):
             is_sampled = True  # of a file on another machine, only the ends are known; or it is encrypted
-    return Content(_kind_of_zip(archive), is_sampled=is_sampled)
+    return valid(_kind_of_zip(archive), is_sampled=is_sampled)
 
 
 def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, *, is_read: bool) -> None:
@@ -201,7 +202,7 @@ def is_tar(source: Source) -> bool:
     return head[257:262] == b"ustar"
 
 
-def check_tar(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all checks have this form
+def check_tar(source: Source, max_bytes: int) -> FileCheck:  # noqa: ARG001 - all checks have this form
     """Return the content of a tar archive; the data of its members are not read.
 
     ``records`` counts the members; None if there are 20,000 or more.
@@ -216,14 +217,14 @@ def check_tar(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all 
     if members >= _MAX_MEMBERS:
         if source.read_at(source.size - _BLOCK, _BLOCK).strip(b"\0"):
             raise Truncated("lacks the end-of-archive marker")
-        return Content("tar", is_sampled=True)
+        return valid("tar", is_sampled=True)
     # tarfile accepts anything after the first header as the end
     end = source.read_at(archive.offset, _BLOCK)
     if len(end) < _BLOCK:
         raise Truncated(f"ends after {members:,} members without the end-of-archive marker")
     if end.strip(b"\0"):
         raise Corrupt(f"has a damaged header after {members:,} members")
-    return Content("tar", members, is_sampled=True)
+    return valid("tar", members, is_sampled=True)
 
 
 ZSTD_SIGNATURE = b"\x28\xb5\x2f\xfd"
@@ -232,7 +233,7 @@ _MAX_BLOCKS = 50_000
 _RAW, _REPEATED, _PACKED, _RESERVED = range(4)
 
 
-def check_zstd(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all checks have this form
+def check_zstd(source: Source, max_bytes: int) -> FileCheck:  # noqa: ARG001 - all checks have this form
     """Return the content of a Zstandard file, whose data are not unpacked."""
     at, left = 0, _MAX_BLOCKS
     while at < source.size:
@@ -248,7 +249,7 @@ def check_zstd(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all
             break
         if at > source.size:
             raise Truncated(f"has {source.size:,} of at least {at:,} bytes")
-    return Content("zstd", is_sampled=True)
+    return valid("zstd", is_sampled=True)
 
 
 def _frame_end(source: Source, at: int, left: int) -> tuple[int, int]:

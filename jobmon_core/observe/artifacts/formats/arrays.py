@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 from jobmon_core.observe.artifacts.formats.json_file import decoded
 from jobmon_core.observe.artifacts.formats.source import (
     PIECE,
-    Content,
     Corrupt,
     NotChecked,
     Truncated,
     expect_size,
     number_at,
+    valid,
 )
 
 if TYPE_CHECKING:
+    from jobmon_core.domain.artifacts.model import FileCheck
     from jobmon_core.observe.artifacts.formats.source import Source
 
 
@@ -34,7 +35,7 @@ _MAX_NPY_HEADER = 2**16
 _MAX_SIZE = 2**63
 
 
-def check_npy(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all checks have this form
+def check_npy(source: Source, max_bytes: int) -> FileCheck:  # noqa: ARG001 - all checks have this form
     """Return the content of an array file; of its data, at most the start and the end are read."""
     start, header = _header(source)
     shape, count = header["shape"], prod(header["shape"])
@@ -44,7 +45,7 @@ def check_npy(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all 
     expect_size(source.size, start + count * item)
     note = _not_finite(source, start, start + count * item, header["descr"])
     columns = shape[1] if len(shape) == 2 else None  # noqa: PLR2004 - a table
-    return Content("npy", shape[0] if shape else None, columns, note, is_sampled=True)
+    return valid("npy", shape[0] if shape else None, columns, note, is_sampled=True)
 
 
 def _header(source: Source) -> tuple[int, dict[str, Any]]:
@@ -132,7 +133,7 @@ def is_safetensors(source: Source) -> bool:
     return head[_LENGTH:] in (b'{"', b"{}") and int.from_bytes(head[:_LENGTH], "little") <= _MAX_HEADER
 
 
-def check_safetensors(source: Source, max_bytes: int) -> Content:
+def check_safetensors(source: Source, max_bytes: int) -> FileCheck:
     """Return the content of a safetensors file; the tensors' data are not read."""
     length = number_at(source.read_at(0, _LENGTH), 0, _LENGTH)
     if length > _MAX_HEADER:
@@ -151,4 +152,4 @@ def check_safetensors(source: Source, max_bytes: int) -> Content:
     expect_size(source.size, needed := _LENGTH + length + max((end for _, end in offsets), default=0))
     if source.size > needed:
         raise Corrupt(f"has {source.size:,} bytes, {source.size - needed:,} more than its header describes")
-    return Content("safetensors", is_sampled=True)
+    return valid("safetensors", is_sampled=True)

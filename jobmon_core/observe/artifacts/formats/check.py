@@ -17,12 +17,12 @@ from jobmon_core.observe.artifacts.formats.json_file import check_json, check_js
 from jobmon_core.observe.artifacts.formats.msgpack import check_msgpack
 from jobmon_core.observe.artifacts.formats.source import (
     PIECE,
-    Content,
     Corrupt,
     Damaged,
     NotChecked,
     Truncated,
     pieces,
+    valid,
 )
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.observe.artifacts.formats.source import Source
 
-    Check = Callable[[Source, int], Content]
+    Check = Callable[[Source, int], FileCheck]
 
 MAX_BYTES = 2 * 2**20  # of one file that are read; the headers of some formats come on top
 WHOLE = 2**62  # in place of `MAX_BYTES`: read the whole file, e.g. to count its records
@@ -78,22 +78,19 @@ def check_file(path: str | Path, *, still_written: bool = False, max_bytes: int 
 def check_source(path: str, source: Source, max_bytes: int) -> FileCheck:
     """Return the verdict on the content of a file, of which ``max_bytes`` may be read."""
     name = PurePath(path).name.lower()
-    verdict, why, content = FileVerdict.VALID, "", Content(_expected(name, source))
+    unchecked = FileCheck(
+        path, _expected(name, source), FileVerdict.EMPTY, "is empty", size_bytes=source.size
+    )
     if not source.size:
-        verdict, why = FileVerdict.EMPTY, "is empty"
-    else:
-        try:
-            content = _content(source, name, max_bytes)
-        except Truncated as damage:
-            verdict, why = FileVerdict.TRUNCATED, str(damage)
-        except Damaged as damage:
-            verdict, why = FileVerdict.CORRUPT, str(damage)
-        except NotChecked as reason:
-            verdict, why = FileVerdict.UNKNOWN, str(reason)
-    return FileCheck(
-        path, content.format, verdict, why, content.records, source.size, content.columns, content.note,
-        content.is_sampled,
-    )  # fmt: skip
+        return unchecked
+    try:
+        return replace(_content(source, name, max_bytes), path=path, size_bytes=source.size)
+    except Truncated as damage:
+        return replace(unchecked, verdict=FileVerdict.TRUNCATED, why=str(damage))
+    except Damaged as damage:
+        return replace(unchecked, verdict=FileVerdict.CORRUPT, why=str(damage))
+    except NotChecked as reason:
+        return replace(unchecked, verdict=FileVerdict.UNKNOWN, why=str(reason))
 
 
 def _expected(name: str, source: Source) -> str:
@@ -106,7 +103,7 @@ def _expected(name: str, source: Source) -> str:
     return next((known for known, _, _, signatures in _FORMATS if head.startswith(signatures)), "")
 
 
-def _content(source: Source, name: str, max_bytes: int) -> Content:
+def _content(source: Source, name: str, max_bytes: int) -> FileCheck:
     head = source.read_at(0, _HEAD)
     if head.startswith(_LFS_POINTER):
         raise Corrupt("is a Git LFS pointer, not the file itself; `git lfs pull` gets it")
@@ -161,21 +158,21 @@ def _is_nul(data: bytes) -> bool:
     return not data.strip(b"\0")
 
 
-def _unpacked(source: Source, name: str, max_bytes: int) -> Content:
+def _unpacked(source: Source, name: str, max_bytes: int) -> FileCheck:
     unpacked, is_whole = archives.unpack(source, max_bytes)
     if not unpacked.size:
-        return Content("gzip")
+        return valid("gzip")
     inner = name.removesuffix(".gz").removesuffix(".tgz")
     try:
         if unpacked.read_at(0, 3) == archives.GZIP_SIGNATURE:  # one level is enough
-            return Content("gzip", is_sampled=True)
+            return valid("gzip", is_sampled=True)
         found = _content(unpacked, inner, max_bytes)
     except NotChecked:
-        return Content("gzip", is_sampled=not is_whole)
+        return valid("gzip", is_sampled=not is_whole)
     except Truncated:
         if is_whole:
             raise
-        return Content("gzip", is_sampled=True)
+        return valid("gzip", is_sampled=True)
     if not is_whole:
-        found = found._replace(records=None, is_sampled=True)
-    return found._replace(format=f"{found.format}.gz")
+        found = replace(found, records=None, is_sampled=True)
+    return replace(found, format=f"{found.format}.gz")

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.artifacts.model import UNEVEN_ROWS
 from jobmon_core.observe.artifacts.formats.json_file import all_lines, lines_between, reject_nul_bytes
-from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, NotChecked, Truncated
+from jobmon_core.observe.artifacts.formats.source import PIECE, Corrupt, NotChecked, Truncated, valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from jobmon_core.domain.artifacts.model import FileCheck
     from jobmon_core.observe.artifacts.formats.json_file import Line
     from jobmon_core.observe.artifacts.formats.source import Source
 
@@ -27,7 +28,7 @@ _BEGIN_OF_NUMBER = tuple("0123456789+-.")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def check_csv(source: Source, max_bytes: int) -> Content:
+def check_csv(source: Source, max_bytes: int) -> FileCheck:
     """Return the content of a table; of one above ``max_bytes``, only the start and the end are checked."""
     head = source.read_at(0, PIECE)
     if head.startswith(_UTF_16):
@@ -51,7 +52,7 @@ def check_csv(source: Source, max_bytes: int) -> Content:
                 cells = next(csv.reader([_text(line)], delimiter=delimiter), [])
                 _is_row(_Row(cells, 0, _text(line)), width, is_first=False)
     records = max(0, count - 1) if is_whole else None
-    return Content("csv", records, width, _missing(sample, width), not is_whole)
+    return valid("csv", records, width, _missing(sample, width), is_sampled=not is_whole)
 
 
 def _delimiter(head: bytes) -> str:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.observe.artifacts.formats.source import (
-    Content,
     Corrupt,
     NotChecked,
     Truncated,
     expect_size,
     number_at,
+    valid,
 )
 
 if TYPE_CHECKING:
+    from jobmon_core.domain.artifacts.model import FileCheck
     from jobmon_core.observe.artifacts.formats.source import Source
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -31,7 +32,7 @@ def find_superblock(source: Source) -> int | None:
     return next((place for place in _PLACES if source.read_at(place, len(SIGNATURE)) == SIGNATURE), None)
 
 
-def check_hdf5(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all checks have this form
+def check_hdf5(source: Source, max_bytes: int) -> FileCheck:  # noqa: ARG001 - all checks have this form
     """Return the content of an HDF5 file; the data of its datasets are not read."""
     start = find_superblock(source) or 0
     block = source.read_at(start, _SUPERBLOCK)
@@ -42,7 +43,7 @@ def check_hdf5(source: Source, max_bytes: int) -> Content:  # noqa: ARG001 - all
     expect_size(source.size - start, end)
     if not all(source.read_at(start + address, 4).startswith(known) for address, known in places):
         raise Corrupt("is HDF5 without a root group where its header says it is")
-    return Content("hdf5", is_sampled=True)
+    return valid("hdf5", is_sampled=True)
 
 
 # of the file, and where a structure must begin in it, with how that may begin

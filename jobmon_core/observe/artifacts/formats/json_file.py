@@ -8,11 +8,12 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.observe.artifacts.formats.source import PIECE, Content, Corrupt, Truncated, pieces
+from jobmon_core.observe.artifacts.formats.source import PIECE, Corrupt, Truncated, pieces, valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from jobmon_core.domain.artifacts.model import FileCheck
     from jobmon_core.observe.artifacts.formats.source import Source
 
 
@@ -97,7 +98,7 @@ _CUT = re.compile(
 _DECODER = json.JSONDecoder(object_pairs_hook=lambda _: None, parse_int=float)
 
 
-def check_json(source: Source, max_bytes: int) -> Content:
+def check_json(source: Source, max_bytes: int) -> FileCheck:
     """Return the content of a JSON file, or of JSON lines."""
     if _looks_like_json_lines(source):
         return check_json_lines(source, max_bytes)
@@ -114,14 +115,14 @@ def check_json(source: Source, max_bytes: int) -> Content:
             raise Truncated(what.get(closing, "is cut off")) from None
     else:
         if is_all:
-            return Content("json", len(value) if isinstance(value, list) else None)
+            return valid("json", len(value) if isinstance(value, list) else None)
     tail = source.read_at(max(0, source.size - _EDGE), _EDGE).rstrip(b" \t\r\n")
     reject_nul_bytes(tail)
     if not tail.endswith(closing.encode()):
         raise Truncated(f"does not end with {closing}")
     is_counted = closing == "]" and _MAX_DECODED < source.size <= max_bytes
     count = count_elements(_texts(source, source.size)) if is_counted else None
-    return Content("json", count, is_sampled=count is None)
+    return valid("json", count, is_sampled=count is None)
 
 
 def _texts(source: Source, end: int) -> Iterator[str]:
@@ -208,16 +209,16 @@ def _looks_like_json_lines(source: Source) -> bool:
     return bool(newline) and rest.lstrip()[:1] in (b"{", b"[")
 
 
-def check_json_lines(source: Source, max_bytes: int) -> Content:
+def check_json_lines(source: Source, max_bytes: int) -> FileCheck:
     """Return the content of JSON lines; of a file above ``max_bytes``, the start and the end are checked."""
     if source.size <= max_bytes:
         records = sum(_check_line(line) for line in all_lines(source))
-        return Content("jsonl", records)
+        return valid("jsonl", records)
     half = max_bytes // 2
     ends = lines_between(source, 0, half), lines_between(source, source.size - half, source.size)
     for line in chain(*ends):
         _check_line(line)
-    return Content("jsonl", is_sampled=True)
+    return valid("jsonl", is_sampled=True)
 
 
 def _check_line(line: Line) -> bool:

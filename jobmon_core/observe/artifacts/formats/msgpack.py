@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.observe.artifacts.formats.source import Content, Corrupt, NotChecked, Truncated
+from jobmon_core.observe.artifacts.formats.source import Corrupt, NotChecked, Truncated, valid
 
 if TYPE_CHECKING:
+    from jobmon_core.domain.artifacts.model import FileCheck
     from jobmon_core.observe.artifacts.formats.source import Source
 
 _WINDOW = 512  # bytes read at once, from the start of a value; the data of long values are skipped
@@ -49,7 +50,7 @@ def _kinds() -> dict[int, _Kind]:
 _KINDS = _kinds()
 
 
-def check_msgpack(source: Source, max_bytes: int) -> Content:
+def check_msgpack(source: Source, max_bytes: int) -> FileCheck:
     """Return the content of a file of one or more values; the data of texts and binary values are skipped."""
     if not source.read_at(0, _WINDOW).strip(b"\0"):
         raise Corrupt("begins with NUL bytes: data were lost, e.g. when the node crashed")
@@ -68,7 +69,7 @@ def check_msgpack(source: Source, max_bytes: int) -> Content:
         missing = max(missing - 1, 0) + values
         if source.size < (needed := position + missing):  # each value has at least one byte
             raise Truncated(f"has {source.size:,} of at least {needed:,} bytes")
-    return Content("msgpack", is_sampled=True)
+    return valid("msgpack", is_sampled=True)
 
 
 def _next_value(data: bytes) -> tuple[int, int]:

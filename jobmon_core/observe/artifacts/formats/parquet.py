@@ -8,9 +8,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from jobmon_core.observe.artifacts.formats.source import Content, Corrupt, Truncated
+from jobmon_core.observe.artifacts.formats.source import Corrupt, Truncated, valid
 
 if TYPE_CHECKING:
+    from jobmon_core.domain.artifacts.model import FileCheck
     from jobmon_core.observe.artifacts.formats.source import Source
 
 MAGIC = b"PAR1"
@@ -27,7 +28,7 @@ _BOOLEANS, _INTEGERS, _LISTS = (1, 2), (4, 5, 6), (9, 10)
 _SIZES = {1: 0, 2: 0, 3: 1, 7: 8, 13: 16}  # true, false, byte, double, UUID
 
 
-def check_parquet(source: Source, max_bytes: int) -> Content:
+def check_parquet(source: Source, max_bytes: int) -> FileCheck:
     """Return the content of a Parquet file; the data pages are not read."""
     tail = source.read_at(max(0, source.size - 8), 8)
     if source.size < len(MAGIC) + 8 or tail[4:] not in (MAGIC, _ENCRYPTED):
@@ -37,12 +38,12 @@ def check_parquet(source: Source, max_bytes: int) -> Content:
     if begin < len(MAGIC):
         raise Corrupt("has a Parquet footer that would be larger than the file")
     if tail[4:] == _ENCRYPTED or length > min(_MAX_FOOTER, max_bytes):
-        return Content("parquet", is_sampled=True)
+        return valid("parquet", is_sampled=True)
     with suppress(LookupError, ValueError, TypeError):  # what is damaged reads as nonsense
         footer = _Thrift(source.read_at(begin, length)).struct()
         rows, columns = footer[_NUM_ROWS], sum(_NUM_CHILDREN not in each for each in footer[_SCHEMA])
         if rows >= 0:
-            return Content("parquet", rows, columns, is_sampled=True)
+            return valid("parquet", rows, columns, is_sampled=True)
     raise Corrupt("has a damaged Parquet footer")
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from jobmon_core.domain.artifacts.model import FileCheck, FileVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,14 +42,18 @@ class Ends:
         raise NotChecked("is on another machine: only its start and its end were read")
 
 
-class Content(NamedTuple):
-    """What a file without damage contains; the fields are those of `FileCheck`."""
-
-    format: str
-    records: int | None = None
-    columns: int | None = None
-    note: str = ""
-    is_sampled: bool = False
+def valid(
+    kind: str,
+    records: int | None = None,
+    columns: int | None = None,
+    note: str = "",
+    *,
+    is_sampled: bool = False,
+) -> FileCheck:
+    """Return the verdict on a file without damage; `check_source` adds its path and its size."""
+    return FileCheck(
+        "", kind, FileVerdict.VALID, records=records, columns=columns, note=note, is_sampled=is_sampled
+    )
 
 
 class Damaged(Exception):
