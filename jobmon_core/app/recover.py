@@ -59,11 +59,7 @@ class RecoverJobs:
 
         Yield a result for each job that is watched or has such a message, for each such message of no single
         job, for each removed temporary file, and for each file, group or configuration with a problem. This
-        generator holds `recovery_lock` until it is exhausted or closed.
-
-        Raises:
-            CommandBusy: another command holds the lock, e.g. `jobmon recover`.
-            StorageFailed: a file cannot be written, or the new monitor did not start.
+        generator holds `recovery_lock` until it is exhausted or closed; it may raise CommandBusy.
         """
         with recovery_lock(self.ctx, _LOCK_TIMEOUT_S):
             for path in self.ctx.home.clean_up():
@@ -195,11 +191,7 @@ def replay(ctx: Context, starter: MonitorStarter, argument: str) -> RecoveryResu
     """Send again the given-up messages of the job that ``argument`` names, also to channels considered dead.
 
     The job's monitor sends them; if it has none, a new one is started. Nothing is changed if no message was
-    given up, or if jobmon stopped watching the job.
-
-    Raises:
-        CommandBusy: another command holds `recovery_lock`, e.g. `jobmon recover`.
-        StorageFailed: a file cannot be written, or no monitor could be started.
+    given up, or if jobmon stopped watching the job. Raise CommandBusy if another command holds the lock.
     """
     found, _ = find_job(ctx, argument)
     with recovery_lock(ctx, _REPLAY_TIMEOUT_S):

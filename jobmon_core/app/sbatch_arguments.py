@@ -29,11 +29,7 @@ def readable(arguments: Sequence[str], runner: Runner | None = None) -> Sequence
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the options as they were given, and the operands: the script and its arguments.
-
-    Raises:
-        SchedulerRejected: the options cannot be read.
-    """
+    """Return the options as given, and the operands: the script and its arguments."""
     operands = read_with_unknown(readable(words))[1]
     options = list(words[: len(words) - len(operands)])
     return options[:-1] if options[-1:] == ["--"] else options, operands

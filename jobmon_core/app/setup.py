@@ -42,8 +42,7 @@ class ChannelTestResult:
 def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
     """Write the two Discord webhooks into the configuration, in place of webhook files; keep the rest.
 
-    Raises:
-        ConfigInvalid: a webhook or the existing file has faults; nothing was written.
+    If one of them or the existing file has faults, ConfigInvalid says them, and nothing was written.
     """
     webhooks = {Route.SUCCESS: success_webhook, Route.ERROR: error_webhook}
     faults = [f"{route} webhook: {fault}" for route, url in webhooks.items() if (fault := webhook_fault(url))]
@@ -60,11 +59,7 @@ def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
 
 
 def save_config(ctx: Context, data: dict[str, object]) -> None:
-    """Write the configuration, after a check that does not open the files of secrets.
-
-    Raises:
-        ConfigInvalid: the configuration has faults; nothing was written.
-    """
+    """Write the configuration, unless it has faults; the files of secrets are not opened."""
     secrets = SecretSources({}, lambda _path: None, str(ctx.home.root))
     parse_config(data, str(ctx.home.config), ctx.channel_types(), secrets, configurable_backends())
     write_config(ctx.home.config, data)

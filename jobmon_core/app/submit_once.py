@@ -54,10 +54,7 @@ def run_in_session(kind: type[T], work: Callable[[], T], errors: int | None = No
     """Run ``work`` in a helper in a session of its own; return its result, a record of ``kind``.
 
     The helper gets no input, and what sbatch prints on stdout is dropped; ``errors`` is a descriptor for its
-    stderr, by default the caller's.
-
-    Raises:
-        HelperFailed: the submission was cut off: the helper gave no result.
+    stderr, by default the caller's. HelperFailed means that the submission was cut off.
     """
 
     def in_helper() -> T:

@@ -45,12 +45,8 @@ class PendingAnswer:
 def why_pending(ctx: Context, argument: str) -> PendingAnswer:
     """Return what the scheduler says about a job that ``argument`` names; a job id need not be watched.
 
-    If the scheduler does not answer or no longer lists the job, the answer is what jobmon remembers of it.
-    For an unlisted job that jobmon does not watch, accounting is asked.
-
-    Raises:
-        UnknownJob: neither the scheduler nor jobmon knows the job.
-        SchedulerUnavailable: the scheduler does not respond, and jobmon does not watch the job.
+    If it does not answer or no longer lists the job, the answer is what jobmon remembers of it. For an
+    unlisted job that jobmon does not watch, accounting is asked, before UnknownJob is raised.
     """
     ref = find_ref(ctx, argument)
     watched = without_duplicates(find_watched(ctx, ref))

@@ -127,9 +127,7 @@ class CheckNode:
         clock = self.ctx.clock
         until_s = clock.now() + _LOG_S
         while True:
-            text = ""
-            if log.is_file():
-                text = log.read_text(errors="replace")
+            text = log.read_text(errors="replace") if log.is_file() else ""
             if "end" in read_report(text):
                 return text
             if clock.now() > until_s:
@@ -150,9 +148,7 @@ def _why_no_node(backend: str) -> str:
 
 
 def _still_waiting(job: Submitted, reason: str, wait_s: float) -> Finding:
-    why = ""
-    if reason not in ("", "None"):
-        why = f" ({reason})"
+    why = f" ({reason})" if reason not in ("", "None") else ""
     return warned(
         f"the short job {job.ref} was still pending after {duration(wait_s)}{why}",
         "Try again with --wait 600, or when the partition is less busy.",

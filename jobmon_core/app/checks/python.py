@@ -90,14 +90,10 @@ class Environments:
 
     def _program(self, program: Program) -> PythonFact:
         path = self._source_path(program)
-        text = None
-        if path:
-            text = read_text(path)
+        text = read_text(path) if path else None
         source = None if text is None else read_source(text)
         python, why = self._interpreter(program)
-        shown = ""
-        if text is not None:
-            shown = path
+        shown = path if text is not None else ""
         fact = PythonFact(program, shown, source, python, unknown_because=why)
         if why.endswith(_NOT_ON_PATH):
             return fact._replace(not_found=why.removesuffix(_NOT_ON_PATH))
@@ -130,9 +126,7 @@ class Environments:
         return self._missing_packages[key]
 
     def _source_path(self, program: Program) -> str:
-        file = ""
-        if program.python:
-            file = program.python.file
+        file = program.python.file if program.python else ""
         if file.startswith("/"):
             return file
         named = (

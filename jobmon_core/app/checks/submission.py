@@ -46,8 +46,7 @@ _ONLY_IN_JOB = (
 def read_submission(arguments: Sequence[str], environment: Mapping[str, str]) -> Facts:
     """Return what sbatch would submit from the current folder with these arguments.
 
-    Raises:
-        SchedulerRejected: there is no script, or sbatch would refuse an option before it.
+    Raise SchedulerRejected if there is no script, or sbatch would refuse an option before it.
     """
     given, operands = read_with_unknown(arguments)
     wrapped = dict(given).get("wrap")

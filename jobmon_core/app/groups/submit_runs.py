@@ -108,9 +108,7 @@ class SubmitRuns:
         """Submit the runs that are not submitted yet, in this order; yield what became of each.
 
         It stops early when ``is_stopped`` returns True, or after three runs in a row that were not submitted.
-
-        Raises:
-            CommandBusy: another command submits runs of this group.
+        CommandBusy says that another command submits runs of this group.
         """
         lock = self.ctx.home.monitors / f"group-{self.group}.lock"
         with command_lock(lock, f"jobmon group for {self.group}", _LOCK_TIMEOUT_S):

@@ -75,9 +75,7 @@ def kept_because(status: JobStatus, *, drop_given_up: bool = False) -> str:
 def forget(ctx: Context, ref: JobRef, *, drop_given_up: bool = False) -> Iterator[Removal]:
     """Remove the records that ``ref`` names: several if Slurm reused the job id; yield a result for each.
 
-    Raises:
-        UnknownJob: jobmon has no record of it, or only one of the whole job that it is part of.
-        StorageFailed: a file cannot be removed.
+    Raise UnknownJob if jobmon has no record of it, or only one of the whole job that it is part of.
     """
     found = find_watched(ctx, ref)
     if not found:

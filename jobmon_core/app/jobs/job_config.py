@@ -24,10 +24,7 @@ def read_settings(
 ) -> JobSettings:
     """Return the settings in a file; tell the user which of its keys are not used.
 
-    ``trusted``: see `read_job_config`.
-
-    Raises:
-        ConfigInvalid: lists every fault, or says why the file cannot be read.
+    ``trusted``: see `read_job_config`. ConfigInvalid lists every fault, or says why the file cannot be read.
     """
     from jobmon_core.observe.job_config import read_job_config  # most jobs have no such file, and users wait
 
@@ -62,9 +59,7 @@ def find_settings(script: str, tell: Callable[[str], None]) -> JobSettings | Non
     Anyone who may write to the folder of a script can put such a file there, and it names files whose content
     is sent. So it must belong to the user, to root, or to the owner of the script, whose words the job runs.
 
-    Raises:
-        ConfigInvalid: lists every fault, or says why the file cannot be read or does not count.
-        ImportError: the library that reads it cannot be loaded.
+    Raise ConfigInvalid with every fault, or ImportError if the library that reads it cannot be loaded.
     """
     path = Path(script).parent / FILE_NAME
     if not script or not os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises without permission

@@ -56,10 +56,8 @@ class JobOutput:
 def job_output(ctx: Context, job: WatchedJob, ref: JobRef) -> JobOutput | None:
     """Return the output of the task that ``ref`` names; None if it has not started.
 
-    Pending jobs are queried rarely, so a new log shows a start before the monitor sees it.
-
-    Raises:
-        JobmonError: jobmon does not know where the output is.
+    Pending jobs are queried rarely, so a new log shows a start before the monitor sees it. Raise JobmonError
+    if jobmon does not know where the output is.
     """
     task = task_to_read(job, ref.key) or task_with_new_log(job, ref.key)
     if task is None:

@@ -70,8 +70,7 @@ class ReportData:
 def collect_report(ctx: Context, argument: str) -> ReportData:
     """Return the data about the task that ``argument`` names; of several, the one with the worst outcome.
 
-    Raises:
-        JobmonError: as `find_job`; or the task waits for its next start, or jobmon never saw it start.
+    Raise JobmonError if the task waits for its next start, or jobmon never saw it start.
     """
     found, ref = find_job(ctx, argument)
     status = current_status(ctx, found)

@@ -89,11 +89,7 @@ class LogError:
 
 
 def own_patterns(regexes: Mapping[str, str]) -> tuple[Pattern, ...]:
-    """Return a caller's regexes (RE2 syntax), given by name, as patterns.
-
-    Raises:
-        Invalid: names each regex that is not valid.
-    """
+    """Return a caller's regexes (RE2 syntax), given by name, as patterns; Invalid names those with faults."""
     faults = []
     for name, regex in regexes.items():
         try:

@@ -42,8 +42,7 @@ class PhoneTopic(NamedTuple):
 def set_up_phone(ctx: Context) -> PhoneTopic:
     """Return the topic of the channel ``phone``; if there is no such channel, add it to the configuration.
 
-    Raises:
-        ConfigInvalid: the configuration has faults, or the channel is not one of ntfy; nothing was written.
+    ConfigInvalid says that a channel of this name is not one of ntfy; then nothing was written.
     """
     data = existing_config(ctx)
     channels = data.setdefault("channels", {})

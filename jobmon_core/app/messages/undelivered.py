@@ -24,9 +24,7 @@ def undelivered_messages(ctx: Context) -> Iterator[str]:
             drop = "`jobmon forget --messages` drops it"
             yield f"message {stored.message.title!r} was not delivered: {stored.given_up}; {drop}"
         elif stored.is_open:
-            why = ""
-            if stored.problem:
-                why = f" ({stored.problem})"
+            why = f" ({stored.problem})" if stored.problem else ""
             yield f"message {stored.message.title!r} is not delivered yet{why}"
 
 

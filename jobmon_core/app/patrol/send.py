@@ -91,8 +91,7 @@ class PatrolFailed(JobmonError):
 def in_bounded_time(kind: type[T], work: Callable[[], T]) -> T:
     """Return the result of ``work``, a record of ``kind``.
 
-    Raises:
-        PatrolFailed: it took over a minute, e.g. because a file server does not respond; or it failed.
+    Raise PatrolFailed if it took over a minute, e.g. because a file server does not respond.
     """
     try:
         return Helper().run(kind, work, _TIMEOUT_S)

@@ -88,9 +88,7 @@ def _requested(api: RayApi, job: RayJob) -> Description:
     with suppress(RayFailed):
         if job.submission_id:
             actors = api.state("actors", name=f"{SUPERVISOR}{job.submission_id}")
-    resources = None
-    if actors:
-        resources = actors[0].get("required_resources")
+    resources = actors[0].get("required_resources") if actors else None
     amounts = dict(resources) if isinstance(resources, dict) else {}
     found = {_RESOURCES[name]: amounts.pop(name) for name in _RESOURCES if name in amounts}
     if others := {name: amount for name, amount in amounts.items() if not name.startswith(_OF_NODES)}:

@@ -312,22 +312,16 @@ class AutoRestart:
                 return ""
             if submitted.fate is Fate.REFUSED and entry is None:
                 return f"Ray did not accept attempt {number}: {submitted.why}"
-            start_s = None
-            if entry:
-                start_s = entry.start_s
+            start_s = entry.start_s if entry else None
             attempt = Attempt(number, "", name, _RAY, self._cluster.name, start_s or since_s, picked)
             lineages.replace(self._id, lambda each: each.with_attempt(attempt))
-        origin = "from the start"
-        if picked:
-            origin = f"from {picked.path}"
+        origin = f"from {picked.path}" if picked else "from the start"
         self._log.warning("job %s: submitted as attempt %d, %s", name, number, origin)
         return ""
 
     def _result(self, lineage: Lineage, reason: str) -> Ended:
         newest = lineage.newest
-        decision = None
-        if newest:
-            decision = newest.decision
+        decision = newest.decision if newest else None
         success = decision is not None and decision.verdict is Verdict.FINISHED
         steps = [each.last_step for each in reversed(lineage.attempts) if each.last_step is not None]
         step = self._step if self._step is not None else next(iter(steps), None)

@@ -72,11 +72,8 @@ def archive_job(
     """Write the archive of a job to ``target``, a folder, or one file if the name ends in .tar.gz or .tgz.
 
     ``html`` makes a report a page. ``with_checkpoint``: the checkpoint to resume from is copied, too,
-    unchanged and whatever its size. Nothing is left at ``target`` if this fails.
-
-    Raises:
-        JobmonError: as `find_job`; or ``target`` exists already, and is not an empty folder.
-        StorageFailed: the archive cannot be written.
+    unchanged and whatever its size. Nothing is left at ``target`` if this fails; it may not exist, except as
+    an empty folder.
     """
     job, ref = find_job(ctx, argument)
     if os.path.lexists(target) and not (target.is_dir() and not any(target.iterdir())):

@@ -45,9 +45,7 @@ def job_memory(ctx: Context, job: WatchedJob, key: str = "") -> JobMemory:
 def add_note(ctx: Context, argument: str, text: str) -> tuple[JobRef, bool]:
     """Append a note to the newest job that ``argument`` names; return it, and whether a secret was hidden.
 
-    Raises:
-        JobmonError: as `find_job`; or the text is empty or too long, or the job has too many notes.
-        StorageFailed: the note cannot be written, or the file with the earlier ones cannot be read.
+    Raise JobmonError if the text is empty or too long, or the job has too many notes.
     """
     job, _ = find_job(ctx, argument)
     clean = redacted(text.strip())

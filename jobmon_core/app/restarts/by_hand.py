@@ -68,9 +68,8 @@ class RestartPlan:
 def plan_restart(ctx: Context, argument: str, from_: str = "") -> RestartPlan:
     """Return a plan to submit the next attempt of a job; ``from_`` is the path of a checkpoint, if not empty.
 
-    Raises:
-        JobmonError: it is unknown, may still run, is an array or a het job, what it ran is not known, or
-            the checkpoint is not complete.
+    Raise JobmonError if the job may still run, is an array or a het job, what it ran is not known, or the
+    checkpoint is not complete.
     """
     job, _ = find_job(ctx, argument)
     lineage, notes = ctx.lineages.of_job(job), list[str]()
@@ -135,9 +134,7 @@ def _proof_of_death(ctx: Context, job: WatchedJob, task: Task) -> str:
             raise JobmonError(f"job {job.ref} has ended, but {alive}")
         return proof
     look, command = how or f"jobmon show {job.ref}", cancel_command(job)
-    end_it = ""
-    if command:
-        end_it = f", `{command}` ends it"
+    end_it = f", `{command}` ends it" if command else ""
     raise JobmonError(
         f"job {job.ref} is not known to be dead, and two attempts must never run at the same time; "
         f"`{look}` tells more{end_it}"

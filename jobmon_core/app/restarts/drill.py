@@ -78,9 +78,7 @@ def _result(lineage: Lineage) -> tuple[bool, str] | None:
     first, second = lineage.attempt(0), lineage.attempt(1)
     if second and second.first_step is not None and second.resume and second.resume.step is not None:
         has_resumed = second.first_step >= _NEAR * second.resume.step
-        what = "did not resume"
-        if has_resumed:
-            what = "resumed"
+        what = "resumed" if has_resumed else "did not resume"
         begin = f"its first step is {second.first_step}, that of the checkpoint {second.resume.step}"
         return has_resumed, f"attempt 1 (job {second.job}) {what}: {begin}"
     if second and second.decision:
@@ -88,9 +86,7 @@ def _result(lineage: Lineage) -> tuple[bool, str] | None:
             False,
             f"attempt 1 (job {second.job}) has ended, and its log shows no step: {second.decision.why}",
         )
-    decision = None
-    if first:
-        decision = first.decision
+    decision = first.decision if first else None
     if lineage.ended_why or (decision and decision.verdict is not Verdict.RESTART):
         return False, f"no attempt follows: {lineage.ended_why or (decision.why if decision else '')}"
     return None

@@ -98,9 +98,7 @@ class _SubmitAttempt:
         if known := self.lineage.attempt(self.number):
             return self._already_submitted(known)
         previous = self.lineage.attempt(self.number - 1)
-        decision = None
-        if previous:
-            decision = previous.decision
+        decision = previous.decision if previous else None
         if previous is None or decision is None:
             return SubmissionResult(why=f"lineage {self.lineage.id} has no decision to submit it")
         self.previous, self.decision = previous, decision
@@ -182,9 +180,7 @@ class _SubmitAttempt:
                 self._record_id(each.id, str(ref))
                 return self._already_submitted(self.lineage.attempts[-1])
         attempt, job = self._next_attempt(self._recorded()), self._previous_job()
-        cluster = ""
-        if job and job.remote:
-            cluster = job.cluster
+        cluster = job.cluster if job and job.remote else ""
         request = SubmitRequest(self.previous.backend, ())
         submit_job = SubmitJob(self.ctx, _ignore, request, attempt=attempt)
         submit_job.watch(self.previous.backend, Submitted(ref, cluster))
@@ -273,9 +269,7 @@ class _SubmitAttempt:
         return recorded
 
     def _arguments(self, recorded: RecordedSubmission) -> tuple[str, ...]:
-        path = ""
-        if self.decision.checkpoint:
-            path = self.decision.checkpoint.path
+        path = self.decision.checkpoint.path if self.decision.checkpoint else ""
         return (*recorded.arguments, *resume_words(self.lineage.settings.resume_arg, path))
 
     def _next_attempt(self, recorded: RecordedSubmission) -> NextAttempt:

@@ -54,8 +54,7 @@ class RunDiff:
 def diff_runs(ctx: Context, argument: str, other: str = LAST_GOOD) -> RunDiff:
     """Compare a job with another one, by default with the newest earlier success of its name and script.
 
-    Raises:
-        JobmonError: as `find_job`; or no earlier job succeeded, or both are the same.
+    Raise JobmonError if no earlier job succeeded, or both are the same.
     """
     ref, run = _run(ctx, argument)
     if other == LAST_GOOD:

@@ -71,8 +71,7 @@ class RerunPlan:
 def plan_rerun(ctx: Context, argument: str, options: Sequence[str]) -> RerunPlan:
     """Return a plan to submit a job again; the sbatch ``options`` are added and override the recorded ones.
 
-    Raises:
-        JobmonError: as `find_job`; or what it ran was not recorded completely, or its folder is gone.
+    Raise JobmonError if what it ran was not recorded completely, or its folder is gone.
     """
     job, _ = find_job(ctx, argument)
     record, script = _complete_record(ctx, job)

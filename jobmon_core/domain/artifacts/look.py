@@ -23,9 +23,7 @@ def outputs_after(before: Outputs | None, listing: Listing, now_s: float, min_pe
         before = None
     known = {file.name: file.growth for file in before.files} if before else {}
     latest = sorted(listing.files, key=lambda file: (-file.modified_s, file.name))
-    modified_s = 0.0
-    if latest:
-        modified_s = latest[0].modified_s
+    modified_s = latest[0].modified_s if latest else 0.0
     if listing.is_partial:  # the latest may be among those that were not looked at
         modified_s = max(modified_s, listing.changed_s)
     size_bytes = sum(file.size_bytes for file in latest) if listing.size_bytes is None else listing.size_bytes
@@ -49,9 +47,7 @@ def _last_fast_growth(
     """Return the total when it last grew as demanded, shrank or was first seen; None without a demand."""
     if not min_per_s:
         return None
-    grown = 0
-    if before:
-        grown = whole.size_bytes - before.size_bytes
+    grown = whole.size_bytes - before.size_bytes if before else 0
     if before and 0 <= grown < max(1.0, min_per_s * (now_s - before.seen_s)):
         return before
     return Growth(whole.size_bytes, whole.modified_s, now_s)

@@ -159,9 +159,7 @@ class Artifacts:
     @property
     def written_s(self) -> float | None:
         """When the latest output or checkpoint was modified; outputs that grow too slowly do not count."""
-        saved = None
-        if self.checkpoints:
-            saved = self.checkpoints.newest
+        saved = self.checkpoints.newest if self.checkpoints else None
         outputs = self.outputs
         written = [(outputs.fast_enough or outputs.total).modified_s] if outputs and outputs.count else []
         return max([*written, *([saved.modified_s] if saved else [])], default=None)

@@ -199,9 +199,7 @@ def _summary(found: Found, sets: Sequence[ShardSet], damaged: Sequence[FileCheck
         parts.append(f"{len(sets[0].numbers)} of {sets[0].total} shards")
         others, noun = others - len(sets[0].numbers), "other file"
     if others:
-        least = ""
-        if found.is_partial:
-            least = "at least "
+        least = "at least " if found.is_partial else ""
         parts.append(f"{least}{count(others, noun)}")
     if found.files:
         parts.append(size(sum(file.size_bytes for file in found.files)))
@@ -247,9 +245,7 @@ class ShardSet:
         """The missing numbers; none if it is not clear whether they count from 0 or from 1."""
         if 0 not in self.numbers and self.total not in self.numbers:
             return ()
-        first = 1
-        if 0 in self.numbers:
-            first = 0
+        first = 0 if 0 in self.numbers else 1
         return tuple(each for each in range(first, first + self.total) if each not in self.numbers)
 
 
@@ -281,9 +277,7 @@ def _with_known_total(
     found: dict[tuple[str, bool], set[int]], expected: int | None, workers: int | None
 ) -> Iterator[ShardSet]:
     for (pattern, is_of_workers), numbers in found.items():
-        of_workers = None
-        if is_of_workers and len(numbers) > 1:
-            of_workers = workers
+        of_workers = workers if is_of_workers and len(numbers) > 1 else None
         total = expected if len(found) == 1 and expected else of_workers
         if total and max(numbers) <= total >= _MIN_TOTAL:
             yield ShardSet(pattern, frozenset(numbers), total)

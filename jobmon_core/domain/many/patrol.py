@@ -258,8 +258,7 @@ _HOURS = tuple(hours for hours in range(1, 24) if 24 % hours == 0)
 def patrol_command(every_minutes: float, channel: str) -> RegularCommand:
     """Return the command that an installed patrol runs; with a channel, it also sends its lines there.
 
-    Raises:
-        UsageError: cron cannot repeat the interval evenly, or it is under five minutes or over a day.
+    Raise UsageError if cron cannot repeat the interval evenly, or it is under five minutes or over a day.
     """
     cron, calendar = _times(every_minutes)
     to = ("--to", channel) if channel else ()

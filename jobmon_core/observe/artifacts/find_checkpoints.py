@@ -99,9 +99,7 @@ def _why_none(others: FoundCheckpoints, own: OwnFiles) -> str:
     best = ""
     if newest:
         early_s = own.started_s - newest.saved_s
-        when = ""
-        if early_s > 0:
-            when = f", of {duration(early_s)} before its start"
+        when = f", of {duration(early_s)} before its start" if early_s > 0 else ""
         best = f"the newest complete one is {newest.path}{when}; "
     there = f"`jobmon checkpoints {quote(others.folder)}` lists the {number} there"
     return f"none that this run is known to have saved; {best}{there}"

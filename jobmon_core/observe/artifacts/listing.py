@@ -63,9 +63,7 @@ def list_files(
             found = ListedFile(name, size_bytes, modified_s, status.st_uid)
             files.setdefault((status.st_dev, status.st_ino), found)
     is_partial = len(matches) > _MAX_FILES or budget.has_left_out
-    problem = ""
-    if is_partial and not files:
-        problem = "too many other files"
+    problem = "too many other files" if is_partial and not files else ""
     return Listing(folder, tuple(files.values()), is_partial, changed_s, problem)
 
 

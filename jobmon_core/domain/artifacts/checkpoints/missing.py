@@ -98,9 +98,7 @@ def _dcp(candidate: Candidate, others: list[Candidate], evidence: Evidence) -> s
     names = candidate.names()
     parts = {name.rpartition("/")[0] for name in names if name.endswith((".distcp", ".metadata"))}
     for part in sorted(parts):
-        marker = ".metadata"
-        if part:
-            marker = f"{part}/.metadata"
+        marker = f"{part}/.metadata" if part else ".metadata"
         if marker not in names:
             return f"lacks {marker}, which is written last"
     return ""
@@ -181,9 +179,7 @@ def missing_part(candidate: Candidate, others: list[Candidate], evidence: Eviden
 
 def _missing_of_total(names: set[str]) -> str:
     for (stem, end, total), numbers in sorted(_numbered(_SHARD, names).items()):
-        begin = 1
-        if 0 in numbers:
-            begin = 0
+        begin = 0 if 0 in numbers else 1
         if (missing := _first_gap(numbers, begin, total)) is not None:
             return f"lacks shard {missing - begin + 1} of {total} ({stem.rpartition('/')[2]}-…{end})"
     for (_, _, total), numbers in sorted(_numbered(_WORLD, names).items()):

@@ -120,9 +120,7 @@ def is_checkpoint(name: str, files: Sequence[ListedFile]) -> bool:
 
 
 def _recognize_in(folder: str, files: Sequence[ListedFile], found: list[Candidate]) -> None:
-    prefix = ""
-    if folder:
-        prefix = f"{folder}/"
+    prefix = f"{folder}/" if folder else ""
     here: list[ListedFile] = []
     below: defaultdict[str, list[ListedFile]] = defaultdict(list)
     for file in files:
@@ -195,9 +193,7 @@ def step_of(name: str) -> int | None:
 def counts_epochs(path: str) -> bool:
     """Whether the number in a checkpoint's name is that of an epoch, not of a step."""
     name = _plain(name_of(path))
-    found = None
-    if not _PREFERRED.search(name):
-        found = _STEP.search(name)
+    found = _STEP.search(name) if not _PREFERRED.search(name) else None
     return found is not None and found[0].lower().startswith("epoch")
 
 

@@ -120,11 +120,7 @@ class AutostartCommand:
         return ("/usr/bin/env", *settings, *self.program, *self.regular.arguments, *options)
 
     def line(self, *options: str) -> str:
-        """Return the command line quoted for a shell.
-
-        Raises:
-            AutostartUnavailable: an argument has a character that a crontab cannot hold.
-        """
+        """Return the command line quoted for a shell, if a crontab can hold its characters."""
         argv = self.argv(*options)
         for argument in argv:
             # implementations of cron differ in how they read a backslash, and a newline ends the entry
@@ -220,11 +216,7 @@ def _options_prefix(marker: str) -> str:
 
 
 def unit_files(command: AutostartCommand) -> dict[str, str]:
-    """Return the text of each unit file by its name, which starts with the command's marker.
-
-    Raises:
-        AutostartUnavailable: an argument has a character that a unit file cannot hold.
-    """
+    """Return the text of each unit file by its name, if such a file can hold the arguments."""
     line = " ".join(_quoted(argument) for argument in command.argv())
     service, timer = unit_names(command.marker)
     regular = command.regular

@@ -60,9 +60,7 @@ def digest(group: Group, views: Mapping[str, MemberView], now_s: float) -> Messa
 
 def broken_message(group: Group, why: str, waiting: int, now_s: float) -> Message:
     """Return the message about a sweep of which several members failed in the same way."""
-    wait = "wait"
-    if waiting == 1:
-        wait = "waits"
+    wait = "waits" if waiting == 1 else "wait"
     rest = "No member is waiting."
     if waiting:
         rest = f"{count(waiting, 'member')} still {wait}."
@@ -133,9 +131,7 @@ def _row(name: str, view: MemberView) -> tuple[str, ...]:
     word, tasks = word_of(view), len(view.words)
     if tasks > 1:
         word = f"{view.words.count(word)} of {tasks} {word}"
-    time = ""
-    if view.elapsed_s is not None:
-        time = elapsed_text(view.elapsed_s)
+    time = elapsed_text(view.elapsed_s) if view.elapsed_s is not None else ""
     return _short(name), word, time, view.metrics
 
 

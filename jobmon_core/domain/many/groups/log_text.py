@@ -62,9 +62,7 @@ class EventText(NamedTuple):
             return ""
         longest = min(silent, key=lambda view: view.unanswered_since_s or 0.0)
         since = self.local_time(longest.unanswered_since_s or 0.0)
-        why = ""
-        if longest.unanswered_why:
-            why = f" ({longest.unanswered_why})"
+        why = f" ({longest.unanswered_why})" if longest.unanswered_why else ""
         return f"no answer since {since}{why}; as of then, "
 
     def state_change(self, name: str, before: str, view: MemberView) -> str:
@@ -86,9 +84,7 @@ class EventText(NamedTuple):
 
     def stuck(self, name: str, view: MemberView) -> str:
         """Return the event of a member that can never start."""
-        cluster = ""
-        if view.other_cluster:
-            cluster = f"-M {view.other_cluster} "
+        cluster = f"-M {view.other_cluster} " if view.other_cluster else ""
         return self._event(
             f"NEVER_STARTS: {name}",
             f"Job ID: {view.job_id}",
@@ -177,17 +173,13 @@ def _wall_text(view: MemberView) -> str:
         return "not recorded"
     if not found.limit_s:
         return f"{elapsed_text(found.wall_s)} / limit not recorded"
-    share = "**EXCEEDED**"
-    if not found.exceeded_limit:
-        share = f"{found.limit_share:.0%}"
+    share = f"{found.limit_share:.0%}" if not found.exceeded_limit else "**EXCEEDED**"
     return f"{elapsed_text(found.wall_s)} / {elapsed_text(found.limit_s)} ({share})"
 
 
 def _memory_text(view: MemberView) -> str:
     used, requested = view.usage.max_rss_bytes, view.usage.requested_bytes
-    used_text = "not recorded"
-    if used is not None:
-        used_text = f"{used / _GIB:.2f} GB"
+    used_text = f"{used / _GIB:.2f} GB" if used is not None else "not recorded"
     return f"{used_text} / {'not recorded' if requested is None else f'{requested / _GIB:.2f} GB'}"
 
 
@@ -218,9 +210,7 @@ def figures_of_rows(rows: Sequence[Mapping[str, str]]) -> GpuFigures | None:
     row = rows[-1]
     memory = {name: text for name, text in row.items() if _MEMORY.search(name)}
     used = [name for name in row if _UTILIZATION.search(name) and name not in memory]
-    percent = None
-    if used:
-        percent = _number(row[used[0]])
+    percent = _number(row[used[0]]) if used else None
     if percent is None:
         return None
     return GpuFigures(percent, _gib(memory, _USED), _gib(memory, _TOTAL))
@@ -231,9 +221,7 @@ def _gib(columns: Mapping[str, str], kind: re.Pattern[str]) -> float | None:
         if kind.search(name) and (value := _number(text)) is not None:
             factor = next((factor for unit, factor in _TO_GIB if unit.search(name)), None)
             if factor is None:
-                factor = 1.0
-                if value > _LARGEST_GIB:
-                    factor = 2**-10
+                factor = 2**-10 if value > _LARGEST_GIB else 1.0
             return value * factor
     return None
 

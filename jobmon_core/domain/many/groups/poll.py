@@ -57,9 +57,7 @@ def _has_changed(member: Member, view: MemberView) -> bool:
 def _after_look(member: Member, view: MemberView) -> Member:
     if _has_changed(member, view):
         member = replace(member, logged_state=view.state)
-    outcome = None
-    if view.is_over:
-        outcome = view.outcome
+    outcome = view.outcome if view.is_over else None
     return replace(
         member,
         is_stuck=bool(view.never_starts),
@@ -95,9 +93,7 @@ def _after_stop_rule(
     group: Group, views: Mapping[str, MemberView], text: EventText
 ) -> tuple[Group, list[str]]:
     """Return the group after the search for members that fail in the same way, and the event about them."""
-    why = ""
-    if not group.broken:
-        why = _why_broken(group, views)
+    why = _why_broken(group, views) if not group.broken else ""
     if not why:
         return group, []
     waiting = sum(_is_waiting(view, group.members[name]) for name, view in views.items())
@@ -106,9 +102,7 @@ def _after_stop_rule(
     offer = "None"
     if waiting:
         offer = f"None; `jobmon group hold {group.name}` holds the rest"
-    action = "Holding the pending members"
-    if not hold:
-        action = offer
+    action = offer if not hold else "Holding the pending members"
     return replace(group, broken=why, hold=hold, unsent=(*group.unsent, message)), [text.broken(why, action)]
 
 

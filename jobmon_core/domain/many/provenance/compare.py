@@ -180,9 +180,7 @@ def _files(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Differenc
 def _git(old: GitState, new: GitState, commits: int | None) -> Iterator[Difference]:
     if old.commit != new.commit and old.commit and new.commit:
         commit = _arrow(old.commit[:_COMMIT_CHARS], new.commit[:_COMMIT_CHARS])
-        number = ""
-        if commits:
-            number = f" ({count(commits, 'commit')})"
+        number = f" ({count(commits, 'commit')})" if commits else ""
         branch = ""
         if old.branch != new.branch:
             branch = f", branch {_arrow(old.branch, new.branch)}"

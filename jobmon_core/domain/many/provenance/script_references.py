@@ -76,9 +76,7 @@ def _conda_prefix(name: str, workdir: str, variables: Mapping[str, str]) -> str:
     if "/" in name:
         return _absolute(name, workdir, variables)
     program = variables.get("CONDA_EXE", "")
-    root = ""
-    if program.endswith("/bin/conda"):
-        root = program.removesuffix("/bin/conda")
+    root = program.removesuffix("/bin/conda") if program.endswith("/bin/conda") else ""
     root = root or variables.get("MAMBA_ROOT_PREFIX", "")
     if not root:
         return ""

@@ -114,9 +114,7 @@ def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, *, is_read:
             while is_read and file.read(_OUTPUT):
                 pass
     except _DAMAGE as error:
-        what = "is damaged"
-        if "CRC" in str(error):
-            what = "has a wrong checksum"
+        what = "has a wrong checksum" if "CRC" in str(error) else "is damaged"
         raise Corrupt(f"is a zip archive whose member {shown} {what}") from None
     if is_read and member.filename.endswith(".npy"):
         try:

@@ -115,9 +115,7 @@ def _not_finite(source: Source, begin: int, end: int, descr: object) -> str:
     odd = sum(not isfinite(value) for value in values)
     if not odd:
         return ""
-    share = "less than 1%"
-    if 100 * odd >= len(values):
-        share = f"{odd / len(values):.0%}"
+    share = f"{odd / len(values):.0%}" if 100 * odd >= len(values) else "less than 1%"
     return f"{share} of {len(values):,} values read are NaN or infinite"
 
 

@@ -115,9 +115,7 @@ def _is_row(row: _Row, width: int, *, is_first: bool) -> bool:
     if found < width and row.unended is not None:
         raise Truncated(f"ends inside its last row, which has {found} of {width} columns")
     if not is_first:
-        where = "its last line"
-        if row.line:
-            where = f"line {row.line:,}"
+        where = f"line {row.line:,}" if row.line else "its last line"
         # e.g. "has 3 columns in line 12, elsewhere 4"
         raise Corrupt(f"has {found} {UNEVEN_ROWS} {where}, elsewhere {width}")
     return False

@@ -64,9 +64,7 @@ def reject_nul_bytes(data: bytes, offset: int = 0) -> None:
     """Raise `Corrupt` if the data contain NUL bytes, as after a crash of a node or of its file server."""
     at = data.find(b"\0")
     if at >= 0:
-        near = ""
-        if offset:
-            near = f" at byte {offset + at:,}"
+        near = f" at byte {offset + at:,}" if offset else ""
         raise Corrupt(f"contains NUL bytes{near}: data were lost, e.g. when the node crashed")
 
 

@@ -78,9 +78,7 @@ class _Thrift:
             return [self._element(head & _LAST_NIBBLE, depth) for _ in range(count)]
         if kind == _MAP:
             count = self._varint()
-            kinds = 0
-            if count:
-                kinds = self._take(1)[0]
+            kinds = self._take(1)[0] if count else 0
             pair = kinds >> 4, kinds & _LAST_NIBBLE
             return [self._element(each, depth) for _ in range(count) for each in pair]
         return self._take(self._varint() if kind == _BINARY else _SIZES[kind])
