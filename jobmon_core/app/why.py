@@ -10,7 +10,7 @@ from jobmon_core.app.jobs.overview import is_waiting, worst_task
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_ray
 from jobmon_core.domain.before.pending.model import PendingFacts, PendingJob
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
-from jobmon_core.domain.job.tracking.duplicates import without_duplicates
+from jobmon_core.domain.job.tracking.reopen import without_duplicates
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Phase

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError
-from jobmon_core.store.monitor_slots import MonitorSlots
+from jobmon_core.store.monitor_slots import slot_holders
 from jobmon_core.store.owner import Health, acquire_job
 from jobmon_core.system.environment import env_fingerprint
 from jobmon_core.system.files import private_folder, touch_private
@@ -75,7 +75,7 @@ def offer_jobs(ctx: Context, state_ids: Sequence[str], timeout_s: float) -> tupl
 def _wake_monitors(ctx: Context, offers: JobOffers, offered: Sequence[str], timeout_s: float) -> None:
     """Wake one monitor after another, the least busy first, until no offer is pending or the time is up."""
     deadline_s = ctx.clock.now() + timeout_s
-    holders = MonitorSlots(ctx.home.slots).holders()
+    holders = slot_holders(ctx.home.slots)
     candidates = [holder for holder in holders if holder.env_fingerprint == offers.env_fingerprint]
     for number, holder in enumerate(candidates, 1):
         holder.owner.wake()

@@ -16,7 +16,7 @@ from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.lifecycle.start_status import ALREADY_OWNED, LIMIT_REACHED, READY
 from jobmon_core.store.home import Home
-from jobmon_core.store.monitor_slots import MonitorSlots
+from jobmon_core.store.monitor_slots import acquire_slot
 from jobmon_core.store.owner import acquire_jobs
 from jobmon_core.system.clock import Clock
 from jobmon_core.system.files import open_private
@@ -45,7 +45,7 @@ def daemonize(
     """
     home = Home(Path(root))
     try:
-        slot = MonitorSlots(home.slots).acquire(max_monitors)
+        slot = acquire_slot(home.slots, max_monitors)
         # if the command is dead, nothing hands the jobs to another monitor: start in spite of the limit
         if slot is None and not ignore_limit and _report(status_pipe, LIMIT_REACHED):
             os._exit(0)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.store.home import Home
-from jobmon_core.store.monitor_slots import MonitorSlots, SlotHolder, write_slot_holder
+from jobmon_core.store.monitor_slots import SlotHolder, acquire_slot, write_slot_holder
 from jobmon_core.store.owner import Owner, OwnerRecord
 from jobmon_core.system.clock import Clock
 from jobmon_core.system.environment import env_fingerprint
@@ -111,7 +111,7 @@ class ProcessState:
     def acquire_slot(self) -> None:
         """Take a free slot, if this process has none and may have one."""
         if self.slot is None and self.max_monitors:
-            self.slot = MonitorSlots(self.home.slots).acquire(self.max_monitors)
+            self.slot = acquire_slot(self.home.slots, self.max_monitors)
             self.write_slot()
 
     def release(self, state_id: str) -> None:

@@ -63,7 +63,7 @@ class MessageSender:
         """
         now_s = self.ctx.clock.now()
         if self._has_changed(now_s):
-            self._due_s = self._next_due_s()
+            self._due_s = min((stored.due_s or 0.0 for stored in self._open()), default=None)
         if self._due_s is not None and self._due_s <= now_s:
             self._due_s = self._send()
             self._folder_stamp = None
@@ -78,9 +78,6 @@ class MessageSender:
             modified_s = stamp.modified_s
         self._folder_stamp = stamp if abs(now_s - modified_s) > _SETTLED_S else None
         return True
-
-    def _next_due_s(self) -> float | None:
-        return min((stored.due_s or 0.0 for stored in self._open()), default=None)
 
     def _open(self) -> list[StoredMessage]:
         """Return the messages that are still to be sent, oldest first; skip unchanged files without one."""

@@ -34,40 +34,34 @@ class SlotHolder:
     env_fingerprint: str  # the monitor may adopt only jobs submitted in the same environment
 
 
-@dataclass(frozen=True, slots=True)
-class MonitorSlots:
-    """The slots of this host, in a folder that several hosts may share."""
+def acquire_slot(folder: Path, max_monitors: int) -> int | None:
+    """Take the first free slot of this host; return its descriptor, None if all ``max_monitors`` are taken.
 
-    folder: Path
+    The slot is held until all copies of the descriptor are closed; it survives an exec and a fork.
+    """
+    for number in range(max_monitors):
+        path = private_folder(folder) / f"{_host()}-{number}.slot"
+        descriptor = acquire(path)
+        if descriptor is None:
+            continue
+        if _living_holder(path) is None:
+            return descriptor
+        os.close(descriptor)  # on a file system without locks only the content counts
+    return None
 
-    def acquire(self, max_monitors: int) -> int | None:
-        """Take the first free slot; return its descriptor, None if all ``max_monitors`` slots are taken.
 
-        The slot is held until all copies of the descriptor are closed; it survives an exec and a fork.
-        """
-        folder = private_folder(self.folder)
-        for number in range(max_monitors):
-            path = folder / f"{self._host}-{number}.slot"
-            descriptor = acquire(path)
-            if descriptor is None:
-                continue
-            if _living_holder(path) is None:
-                return descriptor
-            os.close(descriptor)  # on a file system without locks only the content counts
-        return None
+def slot_holders(folder: Path) -> list[SlotHolder]:
+    """Return the living monitors of this host that hold a slot, the one with the fewest jobs first."""
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - plain names
+    except FileNotFoundError:  # no monitor ever took a slot
+        return []
+    holders = (_living_holder(folder / name) for name in names if name.startswith(_host()))
+    return sorted((holder for holder in holders if holder), key=lambda holder: holder.jobs)
 
-    def holders(self) -> list[SlotHolder]:
-        """Return the living monitors of this host that hold a slot, the one with the fewest jobs first."""
-        try:
-            names = os.listdir(self.folder)  # noqa: PTH208 - plain names
-        except FileNotFoundError:  # no monitor ever took a slot
-            return []
-        holders = (_living_holder(self.folder / name) for name in names if name.startswith(self._host))
-        return sorted((holder for holder in holders if holder), key=lambda holder: holder.jobs)
 
-    @property
-    def _host(self) -> str:
-        return f"{zlib.crc32(os.fsencode(os.uname().nodename)):08x}"
+def _host() -> str:
+    return f"{zlib.crc32(os.fsencode(os.uname().nodename)):08x}"
 
 
 def write_slot_holder(descriptor: int, holder: SlotHolder) -> None:

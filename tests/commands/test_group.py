@@ -13,7 +13,7 @@ from jobmon_core.context import Context
 from jobmon_core.domain.many.groups.model import Group, Member, MemberMessages, PlannedRun
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.store.home import Home
-from jobmon_core.store.monitor_slots import MonitorSlots
+from jobmon_core.store.monitor_slots import slot_holders
 from jobmon_core.store.owner import Owner
 from tests.support.job_records import NOW_S, OOM, PENDING, RUNNING, failed, job_of, succeeded
 from tests.support.processes import processes_of
@@ -79,7 +79,7 @@ def test_a_file_of_runs_is_submitted_once_and_failed_runs_again(
     ]
     assert (user.work / "runs" / "runs.yaml").read_text(encoding="ascii") == RUNS
     assert group_of(user).settings.messages is MemberMessages.NONE
-    assert len(MonitorSlots(Home(user.home).slots).holders()) == 1
+    assert len(slot_holders(Home(user.home).slots)) == 1
 
     # what a command leaves that is killed before sbatch is started, and after, before the job id is saved
     ctx = Context.open({"JOBMON_HOME": str(user.home)})

@@ -13,7 +13,7 @@ import pytest
 
 from jobmon_core.lifecycle.adopt import ADOPTION_TIMEOUT_S, JobOffers
 from jobmon_core.lifecycle.health import Health
-from jobmon_core.store.monitor_slots import MonitorSlots
+from jobmon_core.store.monitor_slots import slot_holders
 from jobmon_core.system.environment import env_fingerprint
 from jobmon_core.system.lock import acquire
 from tests.support.login import PATIENTLY, Login
@@ -35,7 +35,7 @@ def offers(login: Login) -> JobOffers:
 
 
 def holders(login: Login) -> list[int]:
-    return [holder.owner.pid for holder in MonitorSlots(login.ctx.home.slots).holders()]
+    return [holder.owner.pid for holder in slot_holders(login.ctx.home.slots)]
 
 
 def test_at_the_limit_a_running_monitor_adopts_the_job_before_the_command_returns(

@@ -13,7 +13,7 @@ import pytest
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health
 from jobmon_core.lifecycle.process_state import ProcessState
-from jobmon_core.store.monitor_slots import MonitorSlots
+from jobmon_core.store.monitor_slots import slot_holders
 from jobmon_core.system.lock import acquire
 from tests.support.login import PATIENTLY, Login
 from tests.support.processes import kill, python, said
@@ -28,7 +28,7 @@ from jobmon_core.system.clock import Clock
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.lifecycle.process_state import HandoverFailed, hand_over
 from jobmon_core.store.home import Home
-from jobmon_core.store.monitor_slots import MonitorSlots
+from jobmon_core.store.monitor_slots import acquire_slot, slot_holders
 from jobmon_core.store.owner import acquire_jobs
 _, root, scenario, cpu_budget_s = sys.argv
 old = os.getpid()
@@ -57,7 +57,7 @@ class Scripted(ProcessState):
 signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
 home = Home(Path(root))
 locks = acquire_jobs(home, ("a", "b"))
-state = Scripted(home, locks, MonitorSlots(home.slots).acquire(1), 1, float(cpu_budget_s))
+state = Scripted(home, locks, acquire_slot(home.slots, 1), 1, float(cpu_budget_s))
 state.write_slot()
 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 print("ready", flush=True)
@@ -121,7 +121,7 @@ def test_the_successor_owns_everything_before_the_old_monitor_exits(login: Login
         (successor,) = set(login.alive().values())
         assert successor != old.pid
         assert is_locked(login)
-        (holder,) = MonitorSlots(login.ctx.home.slots).holders()
+        (holder,) = slot_holders(login.ctx.home.slots)
         assert (holder.owner.pid, holder.jobs) == (successor, 2)
     eventually(lambda: login.monitors() == {successor})
     assert is_locked(login)

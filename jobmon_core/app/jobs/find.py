@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.overview import ending_of, problem_count
 from jobmon_core.domain.errors import UnknownJob
-from jobmon_core.domain.job.tracking.duplicates import without_duplicates
+from jobmon_core.domain.job.tracking.reopen import without_duplicates
 from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.lifecycle.health import Health, JobStatus, find_watched

@@ -12,8 +12,8 @@ from jobmon_core.domain.errors import ConfigInvalid, JobmonError, SchedulerMissi
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job.tracking.apply_queue import apply_queue
 from jobmon_core.domain.job.tracking.cause_groups import cause_groups
-from jobmon_core.domain.job.tracking.duplicates import without_duplicates
 from jobmon_core.domain.job.tracking.policy import SAVE_INTERVAL_S, Policy
+from jobmon_core.domain.job.tracking.reopen import without_duplicates
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, exit_phrase, stated_reason
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status

@@ -12,7 +12,7 @@ from jobmon_core.app.live.tasks import ACTIVE, LiveTask, live_tasks
 from jobmon_core.app.live.telemetry import agents_of, read_record, read_report
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.job.tracking.duplicates import without_duplicates
+from jobmon_core.domain.job.tracking.reopen import without_duplicates
 from jobmon_core.notify.channels.terminal import FEED, REFRESH_S, Terminal, read_lines
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.system.files import read_own

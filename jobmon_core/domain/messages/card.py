@@ -51,7 +51,9 @@ def card_of(job: WatchedJob, progress: JobProgress, reports: Sequence[AgentRepor
         card = _several(job, progress, now_s)
     else:
         card = Card(CardTone.PENDING, f"{job_title(job, '')} is pending")
-    return replace(card, fields=(*card.fields, *_outage(job)))
+    if job.stale_since_s is None:
+        return card
+    return replace(card, fields=(*card.fields, Field("Scheduler silent since", at_s=int(job.stale_since_s))))
 
 
 def _final(job: WatchedJob, now_s: float) -> Card:
@@ -212,8 +214,3 @@ def _time_fields(task: Task) -> Iterator[Field]:
         yield Field("Started", at_s=task.start_s)
         if task.limit_s:
             yield Field("Time limit", at_s=task.start_s + task.limit_s)
-
-
-def _outage(job: WatchedJob) -> Iterator[Field]:
-    if job.stale_since_s is not None:
-        yield Field("Scheduler silent since", at_s=int(job.stale_since_s))

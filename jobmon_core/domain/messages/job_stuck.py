@@ -106,14 +106,10 @@ def _problem_of(job: WatchedJob, task: Task) -> _Problem | None:
         held = _HELD_STATES[task.state]
         return _Problem(f"{task.state}-{task.restarts}", held.problem, held.advice)
     hint = pending_hint(reason)
-    if hint and hint.never_starts and _is_refused(job, task):
+    # not if only one of several partitions refuses it
+    if hint and hint.never_starts and _has_lasted(job, task) and "," not in job.partition:
         return _Problem("WillNotStart", hint.problem, hint.advice)
     return None
-
-
-def _is_refused(job: WatchedJob, task: Task) -> bool:
-    """Whether Slurm has refused to start a task for a while, and not only in one of several partitions."""
-    return _has_lasted(job, task) and "," not in job.partition
 
 
 def _has_lasted(job: WatchedJob, task: Task) -> bool:

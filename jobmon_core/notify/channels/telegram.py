@@ -81,7 +81,9 @@ def full(entry: OutboxEntry) -> dict[str, Any]:
     """Return the full form: a bold lead, then the text, with its log lines in a fixed-width font."""
     message = PlainText.of(entry)
     title = _harmless(message.lead(_MAX_LEAD))
-    text = _harmless(message.body(_MAX_TEXT - utf16_size(title) - 2, _harmless_size))
+    text = _harmless(
+        message.body(_MAX_TEXT - utf16_size(title) - 2, lambda part: utf16_size(_harmless(part)))
+    )
     entities = [{"type": "bold", "offset": 0, "length": utf16_size(title)}]
     whole = title
     if text:
@@ -103,10 +105,6 @@ def full(entry: OutboxEntry) -> dict[str, Any]:
 def _harmless(text: str) -> str:
     """Return ``text`` so that Telegram finds no mention and no command of a bot in it."""
     return _COMMAND.sub("/\u200b", _MENTION.sub("@\u200b", text))
-
-
-def _harmless_size(text: str) -> int:
-    return utf16_size(_harmless(text))
 
 
 def _read_error(response: HttpResponse) -> ServiceError:
