@@ -26,7 +26,7 @@ class Unreachable:
 class NotListed:
     """An answer that does not contain the job."""
 
-    why: str = ""  # what became of the job, and why no source can show its outcome; empty if one may
+    why: str = ""  # why no source can show the outcome; empty if one may
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class GpuSource(StrEnum):
 
     AGENTS = "agents"
     ACCOUNTING = "accounting"
-    JOBSTATS = "jobstats"  # the summary that a site's jobstats puts into the comment of its accounting
+    JOBSTATS = "jobstats"  # in the comment of a site's accounting
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ class GpuUsage:
     """What is not recorded is None, never 0."""
 
     source: GpuSource
-    percent: float | None = None  # utilisation, the mean of all GPUs; of ACCOUNTING it is that of their peaks
+    percent: float | None = None  # utilisation, the mean of all GPUs; of ACCOUNTING, of their peaks
     idle: int | None = None
     memory_bytes: int | None = None  # the highest of a GPU; of ACCOUNTING, of all GPUs together
-    measured_s: float | None = None  # for how long it was measured; None: for the whole run
+    measured_s: float | None = None  # None: the whole run
 
     @property
     def is_mean(self) -> bool:
@@ -65,7 +65,7 @@ class Usage:
     max_rss_bytes: int | None = None  # sampled, by accounting or an agent: short peaks are missed
     requested_bytes: int | None = None
     cpu_s: float | None = None
-    step_cpu_s: float | None = None  # of the steps that srun started; None if there are none
+    step_cpu_s: float | None = None  # of the steps of srun
     cpus: int | None = None
     run_s: int | None = None  # wall time without the time in which it was suspended
     nodes: int | None = None
@@ -92,7 +92,7 @@ class JobRow:
     state: JobState
     raw_state: str
     _: KW_ONLY
-    pending_indices: IndexSet | None = None  # those that the row stands for, e.g. of 12_[3-9] or 12_[3]
+    pending_indices: IndexSet | None = None  # e.g. of 12_[3-9] or 12_[3]
     raw_job_id: int | None = None
     reason: str = ""
     submit_s: int | None = None
@@ -109,14 +109,14 @@ class JobRow:
     stderr: str = ""
     exit_code: int | None = None
     signal: int | None = None
-    eligible_s: int | None = None  # since when it could start: not held, its dependency and begin time met
+    eligible_s: int | None = None  # since when it was not held, its dependency and begin time met
 
     # only of a record
     has_script: bool | None = None
     uid: int | None = None
     restarts: int | None = None
     batch_host: str = ""
-    paths_expanded: bool = False  # whether stdout and stderr name the files, with nothing left to expand
+    paths_expanded: bool = False  # nothing is left to expand in stdout and stderr
     command: str = ""
     dependency: str = ""
     requested_bytes: int | None = None

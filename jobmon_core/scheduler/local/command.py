@@ -35,11 +35,11 @@ _SCRIPT = '#!/bin/sh\nexec {} "$@"\n'
 class CommandSubmitter:
     """Starts one command as a local job. File names may contain Slurm's ``%`` patterns."""
 
-    root: Path  # the existing directory of all local jobs
+    root: Path  # of all local jobs
     name: str = ""  # of the job; empty: from the command
     output: str = ""  # the log file; empty: `DEFAULT_OUTPUT`; /dev/null: a file of jobmon instead
     error: str = ""  # the log file of stderr; empty: that of stdout
-    variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, besides the user's own
+    variables: Mapping[str, str] = field(default_factory=dict)  # besides the user's own
     append: bool = False  # to the log files, if they exist
 
     def submit(

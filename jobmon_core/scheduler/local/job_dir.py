@@ -28,7 +28,7 @@ class JobSpec:
     """What a job runs. `stdin` and logs are absolute patterns, see `log_paths`."""
 
     name: str
-    command: str  # the script's path or the program, as shown to the user; empty for a script without a file
+    command: str  # the script's path or the program; empty for a script without a file
     arguments: tuple[str, ...]
     workdir: str
     stdout: str
@@ -40,11 +40,11 @@ class JobSpec:
     user: str
     uid: int
     limit_s: int | None = None
-    array: str = ""  # the array indices; empty if the job is not an array
+    array: str = ""  # its indices
     export: str = ""
     kill_wait_s: float = KILL_WAIT_S
-    keeps_environment: bool = False  # whether the job gets the user's environment as it is
-    after_ok: tuple[int, ...] = ()  # the jobs that must succeed before it starts
+    keeps_environment: bool = False  # the user's, as it is
+    after_ok: tuple[int, ...] = ()  # jobs that must succeed first
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ class WatchedProcess:
     user: str
     uid: int
     workdir: str = ""
-    stdout: str = ""  # the regular file that it writes to; empty if there is none
+    stdout: str = ""  # a regular file; else empty
     stderr: str = ""
 
     @property

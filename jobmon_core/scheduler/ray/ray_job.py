@@ -63,7 +63,7 @@ class RayJob:
 
     submission_id: str
     job_id: str
-    is_submission: bool  # started by Ray's job API; else a driver that someone started
+    is_submission: bool  # by Ray's job API; else a driver that someone started
     status: str
     message: str = ""
     error_type: str = ""
@@ -102,8 +102,8 @@ class EntryReading:
     exit_code: int | None = None
     signal: int | None = None
     ended_unknown_why: str = ""  # it ended, and nothing shows how
-    is_lost: bool = False  # Ray does not see the driver any more, which may run on
-    is_late: bool = False  # it did not start in time: an end only if nothing can start it any more
+    is_lost: bool = False  # Ray does not see the driver, which may run on
+    is_late: bool = False  # an end only if nothing can start it any more
 
 
 def parse_jobs(entries: Iterable[object]) -> list[RayJob]:

@@ -105,8 +105,6 @@ def _reservation(record: str) -> Reservation:
         end_s=values.unix_time(value(record, "EndTime")),
         nodes=value(record, "Nodes"),
         is_maintenance="MAINT" in value_list(record, "Flags"),
-        users=value_list(record, "Users"),
-        accounts=value_list(record, "Accounts"),
     )
 
 

@@ -127,7 +127,6 @@ class TestParsers:
         (weekly,) = read_reservations(RESERVATION)
         assert (weekly.start_s, weekly.end_s, weekly.nodes) == (1795627071, 1795634271, "n5")
         assert weekly.is_maintenance
-        assert weekly.users == ("root", "anna")
         assert read_reservations("No reservations in the system\n") == ()
 
     def test_only_limits_that_are_set_and_apply_to_the_user_count(self) -> None:

@@ -33,7 +33,7 @@ class Activation(NamedTuple):
     # the folder of a venv, the name of a conda environment, the arguments of `module`, or the sourced file;
     # empty for a hook of conda; None: known only to the job
     subject: str | None
-    python: str = ""  # the path of its Python; empty if there is none, or if it is not known
+    python: str = ""  # the path of its Python, if known
     problem: str = ""  # why it cannot be activated
     is_known: bool = True  # whether this host can tell
 

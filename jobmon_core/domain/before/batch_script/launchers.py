@@ -18,14 +18,14 @@ class Launcher(NamedTuple):
     name: str
     # an empty value: a flag, or a value that only the job knows; `UNKNOWN`: always the latter
     options: Mapping[str, str]
-    subject: str = ""  # the word before the program: the image of a container, the duration of `timeout`
+    subject: str = ""  # the word before the program: an image, the duration of `timeout`
 
 
 class _Form(NamedTuple):
     """How its options are written."""
 
-    flags: str = ""  # options without a value; if `valued` is None, all others have one
-    valued: str | None = None  # options with a value; all others have none
+    flags: str = ""  # without a value; if `valued` is None, all others have one
+    valued: str | None = None  # with a value; all others have none
     operands: int = 0  # words between the options and the program
     subcommands: tuple[str, ...] = ()  # one of these follows the name
     pairs: str = ""  # options with two values

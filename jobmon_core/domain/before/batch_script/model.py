@@ -22,19 +22,19 @@ class PartKind(StrEnum):
 
     LITERAL = "literal"
     VARIABLE = "variable"
-    OTHER = "other"  # a command substitution, arithmetic, or an expansion that changes the value
+    OTHER = "other"  # a substitution, arithmetic, or an expansion that changes the value
 
 
 class Part(NamedTuple):
     """A part of a word."""
 
     kind: PartKind
-    text: str  # the literal text, the name of a variable, or the source of anything else
+    text: str  # of a variable its name, else as written
     is_quoted: bool = False
     # of ``${NAME:-default}``; empty with another guard, e.g. in ``${NAME:?}``; None without a guard
     default: tuple[Part, ...] | None = None
-    is_alternative: bool = False  # ``${NAME:+text}``: the text is used instead of the value
-    runs_command: bool = False  # the text after its guard contains a substitution that runs a command
+    is_alternative: bool = False  # ``${NAME:+text}``
+    runs_command: bool = False  # by a substitution after its guard
 
 
 class Word(NamedTuple):
@@ -93,25 +93,17 @@ def _part_value(part: Part, variables: Mapping[str, str | None]) -> str | None:
     return variables.get(part.text)
 
 
-class Redirection(NamedTuple):
-    """``> file``, ``2>> file``, ``< file``."""
-
-    operator: str  # without the descriptor, e.g. ``>>``
-    target: Word
-    descriptor: str = ""  # as written; ``&`` for both outputs
-
-
 @dataclass(frozen=True, slots=True)
 class Command:
     """A simple command, or the head of a ``for``, ``select`` or ``case``."""
 
-    line: int  # of its first word, from 1
+    line: int  # from 1
     words: tuple[Word, ...] = ()
     assignments: tuple[tuple[str, Word], ...] = ()  # ``NAME=value``, before its words or alone
-    redirections: tuple[Redirection, ...] = ()
+    redirections: tuple[tuple[str, Word], ...] = ()  # e.g. ``>>``, without a descriptor, and the target
     operator_before: str = ""  # a newline counts as ``;``
     operator_after: str = ""
-    within: tuple[str, ...] = ()  # the constructs around it, outermost first
+    within: tuple[str, ...] = ()  # outermost first
 
     @property
     def name(self) -> str:
@@ -150,7 +142,7 @@ class Command:
         """Also those of its assignments and redirections."""
         yield from self.words
         yield from (value for _, value in self.assignments)
-        yield from (each.target for each in self.redirections)
+        yield from (target for _, target in self.redirections)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +150,9 @@ class BatchScript:
     """A batch script."""
 
     text: str = ""
-    shebang: str = ""  # the first line without ``#!``; empty if it has none
+    shebang: str = ""  # without ``#!``; empty without one
     commands: tuple[Command, ...] = ()
-    comments: tuple[tuple[int, str], ...] = ()  # those at the start of a line, with its number
+    comments: tuple[tuple[int, str], ...] = ()  # whole lines, with their numbers
 
     @property
     def interpreter(self) -> tuple[str, ...]:

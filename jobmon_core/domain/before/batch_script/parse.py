@@ -10,13 +10,11 @@ from jobmon_core.domain.before.batch_script.model import (
     Command,
     Part,
     PartKind,
-    Redirection,
     Word,
 )
 from jobmon_core.domain.before.batch_script.tokens import Token, TokenKind, tokens_of
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=(.*)", re.DOTALL)
-_DESCRIPTOR = re.compile(r"(\d*|&)(.*)")
 _MAX_CHARACTERS = 200_000  # far more than a person writes
 _MAX_COMMANDS = 2_000
 _OPENS = {"if": "condition", "while": "condition", "until": "condition", "{": "group"}
@@ -53,7 +51,7 @@ class _Parser:
         self._line = 0
         self._words: list[Word] = []
         self._assignments: list[tuple[str, Word]] = []
-        self._redirections: list[Redirection] = []
+        self._redirections: list[tuple[str, Word]] = []
         self._redirection = ""  # whose target is the next word
         self._in_pattern = False  # of a case
         self._defines_function = False
@@ -67,9 +65,8 @@ class _Parser:
         elif token.kind is TokenKind.OPERATOR:
             self._operator(token.text)
         elif self._redirection:
-            found = _DESCRIPTOR.fullmatch(self._redirection)
-            descriptor, operator = (found[1], found[2]) if found else ("", self._redirection)
-            self._redirections.append(Redirection(operator, Word(token.parts, token.text), descriptor))
+            operator = self._redirection.lstrip("0123456789")
+            self._redirections.append((operator, Word(token.parts, token.text)))
             self._redirection = ""
         elif not self._in_pattern or token.text == "esac":
             self._word(token)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from jobmon_core.domain.before.batch_script.model import UNKNOWN, BatchScript, Command, Redirection
+from jobmon_core.domain.before.batch_script.model import UNKNOWN, BatchScript, Command
 from jobmon_core.domain.before.batch_script.programs import Program, program_of
 
 
@@ -35,8 +35,8 @@ class PathUse(NamedTuple):
     path: str  # absolute
     line: int
     name: str = ""  # the option or redirection that names it, or `STARTED`
-    is_made: bool = False  # whether the script makes it, or a folder above it, before
-    may_be_made: bool = False  # whether an earlier program of the script may make it
+    is_made: bool = False  # by the script, before: it or a folder above it
+    may_be_made: bool = False  # by an earlier program
 
     @property
     def folder(self) -> str:
@@ -134,9 +134,9 @@ def _uses(program: Program, command: Command, values: Mapping[str, str | None]) 
     line = command.line
     if program.image and ("/" in program.image or program.image.endswith(".sif")):
         yield PathUse(Use.IMAGE, program.image, line)
-    for each in command.redirections:
-        if (target := each.target.value(values)) and not each.target.is_glob():
-            yield from _redirected(each, target, line)
+    for operator, word in command.redirections:
+        if (target := word.value(values)) and not word.is_glob():
+            yield from _redirected(operator, target, line)
     if program.name in ("cd", "pushd"):
         yield from (
             PathUse(Use.FOLDER, word, line) for word in program.arguments[:1] if word and _is_path(word)
@@ -147,11 +147,11 @@ def _uses(program: Program, command: Command, values: Mapping[str, str | None]) 
         yield from _lists(command, values)
 
 
-def _redirected(each: Redirection, target: str, line: int) -> Iterator[PathUse]:
-    if each.operator == "<":
+def _redirected(operator: str, target: str, line: int) -> Iterator[PathUse]:
+    if operator == "<":
         yield PathUse(Use.INPUT, target, line, "<")
-    elif each.operator in _OUTPUT_OPERATORS and not target.isdigit() and target != "-":
-        yield PathUse(Use.REDIRECTED, target, line, each.operator)
+    elif operator in _OUTPUT_OPERATORS and not target.isdigit() and target != "-":
+        yield PathUse(Use.REDIRECTED, target, line, operator)
 
 
 def _run_files(program: Program, line: int) -> Iterator[PathUse]:
@@ -217,8 +217,8 @@ def _made(program: Program, command: Command, values: Mapping[str, str | None]) 
     if program.name in _MAKERS:
         words = [_outside_braces(word) for word in program.arguments if word and not word.startswith("-")]
         yield from words if program.name in ("mkdir", "touch", "tee") else words[-1:]
-    for each in command.redirections:
-        if each.operator in _OUTPUT_OPERATORS and (target := each.target.value(values)):
+    for operator, word in command.redirections:
+        if operator in _OUTPUT_OPERATORS and (target := word.value(values)):
             yield target
     if program.is_work:  # what an earlier program writes, a later one may read
         yield from _outputs(program)

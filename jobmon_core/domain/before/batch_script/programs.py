@@ -41,7 +41,7 @@ class PythonRun(NamedTuple):
 
     # as written, e.g. ``env/bin/python3``; a launcher's name if one starts it; empty if a file is run itself
     interpreter: str
-    file: str = ""  # the path of the program; empty if it is a module or a text
+    file: str = ""  # empty if it is a module or a text
     module: str = ""
     code: str = ""  # of ``-c``
     is_unbuffered: bool = False
@@ -53,9 +53,9 @@ class Program:
 
     command: Command
     launchers: tuple[Launcher, ...]  # outermost first
-    words: tuple[str | None, ...]  # the program and its arguments; None: known only to the job
+    words: tuple[str | None, ...]  # None: known only to the job
     python: PythonRun | None = None
-    arguments: tuple[str | None, ...] = ()  # those of the program; of Python, those of the code that it runs
+    arguments: tuple[str | None, ...] = ()  # of Python, those of the code that it runs
 
     @property
     def line(self) -> int:

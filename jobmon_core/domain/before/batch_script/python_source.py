@@ -41,20 +41,20 @@ _OPTIONAL = (ast.Try, ast.If, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDe
 class PythonSource:
     """What the source of a program shows."""
 
-    imports: tuple[str, ...] = ()  # top-level names that it cannot start without
+    imports: tuple[str, ...] = ()  # top-level names, unconditional
     required_variables: tuple[str, ...] = ()  # read as os.environ["NAME"] at each start
     saves: bool = False
     resumes: bool = False
-    requeues: bool = True  # whether a framework that would submit the job again may do so
-    overwrites: int | None = None  # the line of a save in a loop whose file has always the same name
+    requeues: bool = True  # whether its framework may submit the job again
+    overwrites: int | None = None  # the line of a save in a loop to one file
     handles_signals: bool = False
     may_use_many_gpus: bool = False
-    visible_devices: str = ""  # the GPUs that it chooses, e.g. "0,1"
+    visible_devices: str = ""  # that it chooses, e.g. "0,1"
     prints: bool = False
     flushes: bool = False
     makes_folders: bool = False
-    changes_path: bool = False  # whether it adds folders to sys.path
-    fault: str = ""  # why it is not Python, with its line
+    changes_path: bool = False  # sys.path
+    fault: str = ""  # with its line
 
 
 def read_source(text: str) -> PythonSource:

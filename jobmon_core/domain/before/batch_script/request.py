@@ -32,7 +32,7 @@ _MINUTE_S = 60
 class Request:
     """None: not given, or not readable."""
 
-    script: str = ""  # as on the command line; empty for ``--wrap`` or a script on stdin
+    script: str = ""  # empty for ``--wrap`` or a script on stdin
     arguments: tuple[str, ...] = ()  # of the script
     options: Mapping[str, str] = field(default_factory=dict)  # by their long names
     is_het_job: bool = False

@@ -36,13 +36,13 @@ class PathFact:
     path: str
     kind: PathKind = PathKind.UNKNOWN
     can_read: bool = False
-    can_write: bool = False  # whether files can be created in the folder
+    can_write: bool = False  # of a folder: create files in it
     can_run: bool = False
     size_bytes: int = 0
-    entries: int = 0  # how many a folder has; only the first few are counted
-    above: str = ""  # the nearest folder above it that exists
+    entries: int = 0  # of a folder; only the first few count
+    above: str = ""  # the nearest one that exists
     can_write_above: bool = False
-    lines: int | None = None  # number of lines of a text from which each array task takes one
+    lines: int | None = None  # of a text from which each array task takes one
     damage: str = ""  # why the content is not valid
     has_line_ends_of_dos: bool = False
 
@@ -57,10 +57,10 @@ class SubmissionAnswer(NamedTuple):
 
     accepted: bool | None  # None: Slurm did not answer
     text: str = ""
-    starts_s: int | None = None  # the estimate, in Unix seconds
+    starts_s: int | None = None  # Unix seconds
     nodes: str = ""
     partition: str = ""
-    remark: str = ""  # what sbatch says about a job that it accepts
+    remark: str = ""  # about a job that it accepts
 
 
 class Quota(NamedTuple):
@@ -76,12 +76,12 @@ class PythonFact(NamedTuple):
     """A Python program, and what its environment lacks."""
 
     program: Program
-    path: str = ""  # where its source is; empty if it cannot be read
+    path: str = ""  # of its source; empty if it cannot be read
     source: PythonSource | None = None
-    python: str = ""  # the interpreter that will run it; empty if not known
-    missing: tuple[str, ...] = ()  # packages that it imports and this interpreter does not find
+    python: str = ""  # the interpreter; empty if not known
+    missing: tuple[str, ...] = ()  # imported packages that it does not find
     unknown_because: str = ""  # why only a node can show what is missing
-    not_found: str = ""  # the name of the interpreter or launcher, if no folder of PATH has it
+    not_found: str = ""  # the interpreter or launcher that no folder of PATH has
 
 
 class PastRun(NamedTuple):
@@ -92,19 +92,19 @@ class PastRun(NamedTuple):
     state: str  # as Slurm writes it
     elapsed_s: int | None
     limit_s: int | None
-    cause: str = ""  # the category of its failure
+    cause: str = ""  # of its failure
     title: str = ""  # the failure in a few words
     checkpoint_interval_s: float | None = None
-    had_progress: bool = False  # whether jobmon could read its progress
+    had_progress: bool = False
 
 
 class Setup(NamedTuple):
     """How jobmon is set up."""
 
-    channels: tuple[str, ...] = ()  # the routes that have a channel
-    fault: str = ""  # why the configuration cannot be used
-    returns_by: str = ""  # what restarts monitors after a reboot; empty if nothing does
-    can_return: bool = True  # whether something that does can be installed on this host
+    channels: tuple[str, ...] = ()  # routes that have one
+    fault: str = ""  # of the configuration
+    returns_by: str = ""  # after a reboot; empty if nothing restarts monitors
+    can_return: bool = True  # whether this host can have something that does
 
 
 _NO_SETUP = Setup()
@@ -119,37 +119,37 @@ class Facts:
     script_file: PathFact | None = None  # None: no file, e.g. ``--wrap``
     now_s: float = 0.0  # Unix seconds
     folder: str = ""  # where the job starts
-    misplaced: tuple[str, ...] = ()  # options after the script that look like sbatch's
+    misplaced: tuple[str, ...] = ()  # options after the script
     values: Mapping[str, str | None] = field(default_factory=dict)  # the script's variables
     environment: Mapping[str, str] = field(default_factory=dict)  # what the job will get
     programs: tuple[Program, ...] = ()
     uses: tuple[PathUse, ...] = ()
     # by the index of the array task
     task_uses: Mapping[int, tuple[PathUse, ...]] = field(default_factory=dict)
-    node_uses: tuple[PathUse, ...] = ()  # paths on a disk of the node; ``uses`` has none
+    node_uses: tuple[PathUse, ...] = ()  # on a disk of the node
     paths: Mapping[str, PathFact] = field(default_factory=dict)
-    logs: tuple[str, ...] = ()  # templates of the job's output files, absolute
+    logs: tuple[str, ...] = ()  # absolute templates
     is_slurm: bool = True
     slurm_version: tuple[int, int] | None = None
     test_only: SubmissionAnswer | None = None
     partition: Partition | None = None
-    room: Disk | None = None  # on the file system that the job writes to
-    room_folder: str = ""  # the folder on it that was looked at
+    room: Disk | None = None  # of the file system that it writes to
+    room_folder: str = ""
     quota: Quota | None = None
     environments: tuple[Activation, ...] = ()
     python: tuple[PythonFact, ...] = ()
-    sourced_names: frozenset[str] | None = frozenset()  # that sourced files set; None: they may set any
+    sourced_names: frozenset[str] | None = frozenset()  # None: sourced files may set any
     past: tuple[PastRun, ...] = ()  # newest first
-    running: tuple[str, ...] = ()  # ids of jobs with the same script that have not ended
+    running: tuple[str, ...] = ()  # jobs with the same script
     setup: Setup = _NO_SETUP
-    shell_files: tuple[PathFact, ...] = ()  # further shell scripts that the script runs
-    checkpoint_dir: str = ""  # as the job configuration names it
+    shell_files: tuple[PathFact, ...] = ()  # that the script runs
+    checkpoint_dir: str = ""  # in the job configuration
     output_dir: str = ""
     settings: JobSettings | None = None  # the job configuration
-    settings_fault: str = ""  # why that beside the script does not count
-    restart: RestartSettings | None = None  # None: the user asks for no restarts
-    reads_resume: bool = False  # whether the script, or one that it runs, asks where to resume
-    unknown_option: str = ""  # without dashes: nobody knows which word is the script, and it is not read
+    settings_fault: str = ""  # of that beside the script
+    restart: RestartSettings | None = None  # None: not asked for
+    reads_resume: bool = False  # of the script, or one that it runs
+    unknown_option: str = ""  # without dashes; then the script is not read
 
     @property
     def time_limit_s(self) -> float | None:

@@ -67,7 +67,7 @@ class NodeScript:
     options: tuple[str, ...]  # of sbatch
     needs_gpu: bool = False
     hosts: tuple[str, ...] = ()  # that the job seems to need
-    left_out: tuple[int, ...] = ()  # the lines that may set up something too, but that it does not run
+    left_out: tuple[int, ...] = ()  # lines that may set up something too
 
 
 def node_script(facts: Facts) -> NodeScript:

@@ -103,9 +103,9 @@ def _sets_up_modules(name: str, words: tuple[Word, ...]) -> bool:
 def _has_harmless_redirections(command: Command) -> bool:
     """They only discard or join outputs; the short job leaves redirections out."""
     return all(
-        (">" in each.operator and each.target.literal == "/dev/null")
-        or (each.operator == ">&" and each.target.literal in ("1", "2"))
-        for each in command.redirections
+        (">" in operator and target.literal == "/dev/null")
+        or (operator == ">&" and target.literal in ("1", "2"))
+        for operator, target in command.redirections
     )
 
 

@@ -18,10 +18,10 @@ _NODES_NAMED = 3
 class Fit(NamedTuple):
     """How many nodes can take a job's share for one node."""
 
-    ever: int  # once nothing else runs on them; unusable ones not counted
+    ever: int  # once nothing else runs on usable ones
     now: int
     unusable: int  # that are down or drained, or do not respond
-    if_usable: int  # of the unusable ones, those that would have enough
+    if_usable: int  # of these, those that would have enough
 
 
 def is_usable(node: Node) -> bool:

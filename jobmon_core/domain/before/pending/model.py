@@ -15,21 +15,21 @@ from jobmon_core.domain.slurm.states import JobState
 class Category(StrEnum):
     """What a pending job waits for. The values are in ``--json`` output."""
 
-    SCHEDULING = "scheduling"  # the scheduler has not considered it yet
+    SCHEDULING = "scheduling"  # not considered yet
     PRIORITY = "priority"
     RESOURCES = "resources"
-    LIMIT = "limit"  # a limit of its account, its QOS or their users
+    LIMIT = "limit"  # of its account, its QOS or their users
     DEPENDENCY = "dependency"
     HELD = "held"
     LAUNCH = "launch_failed"  # held after its launch failed
     RESERVATION = "reservation"
-    NODES = "nodes"  # nodes that it needs are down, drained or reserved
+    NODES = "nodes"  # down, drained or reserved
     BEGIN_TIME = "begin_time"
     LICENSES = "licenses"
     CONSTRAINTS = "constraints"  # no node can satisfy the request
     ARRAY_LIMIT = "array_limit"
-    PARTITION = "partition"  # its state or its limits
-    ACCOUNT = "account"  # an invalid account or QOS
+    PARTITION = "partition"
+    ACCOUNT = "account"  # or QOS
     OTHER = "other"
     UNKNOWN = "unknown"
 
@@ -42,18 +42,18 @@ class PendingJob:
     state: JobState
     raw_state: str
     reason: str = ""
-    pending_indices: IndexSet | None = None  # the tasks of an array that this stands for
-    at_once: int | None = None  # how many tasks of an array may run at the same time
+    pending_indices: IndexSet | None = None
+    at_once: int | None = None  # how many tasks may run
     name: str = ""
     user: str = ""
     uid: int | None = None
-    partitions: tuple[str, ...] = ()  # it starts in the first that can take it
+    partitions: tuple[str, ...] = ()  # the first that can take it counts
     account: str = ""
     qos: str = ""
     priority: int | None = None
     submit_s: int | None = None
-    eligible_s: int | None = None  # since when, or from when on, it may start
-    expected_start_s: int | None = None  # the scheduler's estimate
+    eligible_s: int | None = None
+    expected_start_s: int | None = None
     expected_nodes: str = ""
     limit_s: int | None = None  # also None if there is no limit
     dependency: str = ""  # as Slurm writes it
@@ -80,8 +80,8 @@ class PendingRequest:
 class QueuePlace:
     """Of the pending jobs of a partition that may start now."""
 
-    ahead: int  # with a higher priority, or with the same and submitted earlier
-    others: int  # all of them but the job itself
+    ahead: int  # by priority, then by submission
+    others: int  # all but the job itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Partition:
     nodes: str = ""  # as a list of Slurm: n[1-3]
     total_nodes: int | None = None
     max_nodes: int | None = None
-    node_memory_bytes: int | None = None  # the most that a job gets of a node, on average over its nodes
+    node_memory_bytes: int | None = None  # the most that a job gets, on average
     is_default: bool = False  # for jobs that name none
     qos: str = ""
 
@@ -105,8 +105,8 @@ class Node:
     """What it has, and what jobs use of it."""
 
     name: str
-    state: str = ""  # as scontrol writes it: IDLE+DRAIN, DOWN*, MIXED
-    why: str = ""  # why it is down or drained, in an administrator's words
+    state: str = ""  # IDLE+DRAIN, DOWN*, MIXED
+    why: str = ""  # an administrator's words
     cpus: int = 0
     used_cpus: int = 0
     memory: int = 0
@@ -123,10 +123,8 @@ class Reservation:
     name: str
     start_s: int | None = None
     end_s: int | None = None
-    nodes: str = ""  # as a list of Slurm; empty if it reserves no nodes
+    nodes: str = ""  # as a list of Slurm
     is_maintenance: bool = False
-    users: tuple[str, ...] = ()
-    accounts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +132,10 @@ class Limit:
     """Of a QOS or an association, and what counts towards it."""
 
     owner: str  # e.g. ``QOS long``, ``account physics``
-    name: str  # as scontrol writes it: MaxJobsPU, GrpTRES
-    resource: str = ""  # the limited resource: cpu, mem, gres/gpu
+    name: str  # MaxJobsPU, GrpTRES
+    resource: str = ""  # cpu, mem, gres/gpu
     allowed: float = 0.0
-    used: float | None = None  # None if nothing counts towards it, as with a limit of each job
+    used: float | None = None  # None for a limit of each job
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +143,10 @@ class Dependency:
     """One condition of a dependency."""
 
     kind: str  # afterok, afterany, singleton
-    job: str = ""  # the id of the other job; empty for a singleton
-    is_failed: bool = False  # it can no longer be met
+    job: str = ""  # empty for a singleton
+    is_failed: bool = False
     job_name: str = ""
-    job_state: str = ""  # empty if no source knows it
+    job_state: str = ""  # empty if not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +163,8 @@ class PendingFacts:
     """What was asked about a pending job; what its reason does not need is None or empty."""
 
     job: PendingJob
-    also_pending: int = 0  # further pending tasks of the same array
-    running: int = 0  # tasks of the same array that run
+    also_pending: int = 0  # tasks of the same array
+    running: int = 0  # of these tasks
     place: QueuePlace | None = None
     partitions: tuple[Partition, ...] = ()
     nodes: tuple[Node, ...] | None = None
@@ -174,7 +172,7 @@ class PendingFacts:
     limits: tuple[Limit, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
     licenses: tuple[License, ...] = ()
-    unavailable: tuple[str, ...] = ()  # what the scheduler did not answer, and why
+    unavailable: tuple[str, ...] = ()  # why, for each query without an answer
 
     @property
     def where(self) -> str:

@@ -73,10 +73,10 @@ def test_operators_before_and_after() -> None:
 def test_redirections_are_no_words() -> None:
     (command,) = _commands("A=1 python x.py > out/log.txt 2>&1 < in.txt")
     assert [name for name, _ in command.assignments] == ["A"]
-    assert [(each.descriptor, each.operator, each.target.raw) for each in command.redirections] == [
-        ("", ">", "out/log.txt"),
-        ("2", ">&", "1"),
-        ("", "<", "in.txt"),
+    assert [(operator, target.raw) for operator, target in command.redirections] == [
+        (">", "out/log.txt"),
+        (">&", "1"),
+        ("<", "in.txt"),
     ]
 
 

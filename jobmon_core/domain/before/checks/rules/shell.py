@@ -139,7 +139,7 @@ def _is_checked(program: Program, command: Command, commands: tuple[Command, ...
 
 def _marked(facts: Facts, command: Command) -> Iterator[str]:
     words = command.words[1:] if command.name == "touch" else ()
-    targets = [each.target for each in command.redirections if each.operator in (">", ">>")]
+    targets = [target for operator, target in command.redirections if operator in (">", ">>")]
     is_text = command.name in ("echo", "date", "printf", ":", "") or bool(words)
     for word in (*words, *(targets if is_text else ())):
         path = word.value(facts.values) or word.raw
