@@ -161,9 +161,7 @@ class StallStacks:
             return False
 
     def _take(self) -> None:
-        from jobmon_core.domain.node.triage.stacks import (
-            command,
-        )
+        from jobmon_core.domain.node.triage.stacks import command
         from jobmon_core.system.runner import Runner
 
         options = self._options

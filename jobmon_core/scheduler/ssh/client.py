@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, assert_never
 
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, StateUnreadable, StorageFailed
 from jobmon_core.domain.node.hosts.judge import (
-    Gone,
     HostJobStatus,
     apply_look,
     is_another_machine,
@@ -191,7 +190,7 @@ def look_lines(jobs: _Entries) -> Iterator[str]:
 
 
 def status_row(
-    number: int, folder: HostJobFolder, job: HostJob, finding: HostJobStatus | JobEnd | Gone
+    number: int, folder: HostJobFolder, job: HostJob, finding: HostJobStatus | JobEnd | None
 ) -> StatusRow | None:
     """None if the job is gone and nothing shows how it ended."""
     copy = folder.copy_of_log(job)
@@ -213,7 +212,7 @@ def status_row(
             return replace(row, state=state, reason=reason)
         case JobEnd(state, exit_code, signal, reason, end_s):
             return replace(row, state=state, exit_code=exit_code, signal=signal, reason=reason, end_s=end_s)
-        case Gone():
+        case None:
             return None
         case _:
             assert_never(finding)

@@ -74,11 +74,7 @@ _SEVERITIES = {
 
 
 def network_finding(
-    state: NetworkState,
-    transport: str = "",
-    text: str = "",
-    evidence: tuple[str, ...] = (),
-    advice: str = "",
+    state: NetworkState, transport: str = "", text: str = "", evidence: tuple[str, ...] = (), advice: str = ""
 ) -> Finding:
     """The title of the finding is the transport, e.g. ``EFA``, or empty if not known."""
     return Finding(_SEVERITIES.get(state, Severity.UNKNOWN), text, advice, evidence, state, transport)

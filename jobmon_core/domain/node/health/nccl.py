@@ -281,15 +281,7 @@ def _libfabric(found: NcclLines) -> Finding:
 
 
 def _sockets(found: NcclLines, fabric: str, *, spans_nodes: bool) -> Finding:
-    lines = _lines(
-        found,
-        *_names_used(found),
-        SOCKETS,
-        OFI_NONE,
-        OFI_OLD,
-        PLUGIN_MISSING,
-        IB_NONE,
-    )
+    lines = _lines(found, *_names_used(found), SOCKETS, OFI_NONE, OFI_OLD, PLUGIN_MISSING, IB_NONE)
     if not spans_nodes:
         text = "NCCL chose TCP sockets; whether it connects several nodes is not known"
         return network_finding(NetworkState.UNKNOWN, TCP, text, lines, SHOW_NCCL)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from jobmon_core.domain.node.hosts.model import (
     HostJob,
@@ -25,9 +24,6 @@ from jobmon_core.domain.node.hosts.model import (
     SeenRun,
 )
 from jobmon_core.domain.slurm.states import JobState
-
-if TYPE_CHECKING:
-    from jobmon_core.domain.node.hosts.model import HostJob
 
 KEEP_DAYS = 30  # after the end
 _DAY_S = 86_400.0
@@ -52,12 +48,7 @@ class HostJobStatus:
     is_elsewhere: bool = False  # another machine answered, so nothing is known
 
 
-@dataclass(frozen=True, slots=True)
-class Gone:
-    """A job that has no processes left, without evidence of how it ended."""
-
-
-Shown = HostJobStatus | JobEnd | Gone
+Shown = HostJobStatus | JobEnd | None  # None: no process is left, without evidence of how it ended
 _Clock = Callable[[float], int]  # from the host's clock to this machine's
 
 
@@ -101,13 +92,11 @@ def judge(number: int, job: HostJob, look: HostLook, now_s: float) -> Shown:
         return int(now_s - (look.clock_there_s - there_s))
 
     run = look.runs.get(number)
-    proven = _end_of_run(run, here) or _end_of_pane(job, look, now_s)
-    if proven:
+    if proven := _end_of_run(run, here) or _end_of_pane(job, look, now_s):
         return proven
     if run and not run.has_begun and job.process is None:
         return HostJobStatus(JobState.PENDING, _STARTING)
-    running = _running_status(job, run, look, now_s)
-    if running:
+    if running := _running_status(job, run, look, now_s):
         return running
     marker = look.markers.get(number)
     if marker and _is_new(job, marker):
@@ -207,10 +196,10 @@ def _without_evidence(job: HostJob, run: SeenRun | None, look: HostLook, now_s: 
         is_starting = 0 <= now_s - job.registered_s < _START_TIMEOUT_S and job.boot_id in ("", look.boot_id)
         if is_starting:
             return HostJobStatus(JobState.RUNNING, _STARTING)
-        return Gone()
+        return None
     if why := _restart_reason(process, look):
         return JobEnd(JobState.NODE_FAIL, reason=why)
-    return Gone()
+    return None
 
 
 def _restart_reason(process: HostProcess, look: HostLook) -> str:

@@ -29,8 +29,7 @@ def parse_hosts(section: Section) -> dict[str, Host]:
     for name, entry in section.sections():
         if not _NAME.fullmatch(name):
             entry.fault(
-                "",
-                "a host name has 1 to 63 letters, digits, - . or _ and begins with a letter or digit",
+                "", "a host name has 1 to 63 letters, digits, - . or _ and begins with a letter or digit"
             )
         destination, data = entry.text("ssh") or name, entry.text("data")
         if not _DESTINATION.fullmatch(destination):

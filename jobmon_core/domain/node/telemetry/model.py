@@ -63,9 +63,8 @@ class Gpu:
     uuid: str = ""
     name: str = ""
     utilization_percent: float | None = None  # share of the time in which any kernel ran
-    lowest_percent: float | None = (
-        None  # among the driver's samples within the span, else the agent's readings
-    )
+    # among the driver's samples within the span, else the agent's readings
+    lowest_percent: float | None = None
     highest_percent: float | None = None
     memory: int | None = None  # by all processes; an older driver counts what it reserves for itself, too
     memory_total: int | None = None
@@ -114,9 +113,8 @@ class Cpu:
     used_percent: float | None = None  # of one core, by all processes
     throttled_percent: float | None = None  # share of the time in which the quota held it back
     threads: int | None = None
-    runnable_threads: float | None = (
-        None  # that computed or waited for a core; None: few threads, or little use
-    )
+    # that computed or waited for a core; None: few threads, or little use
+    runnable_threads: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +158,7 @@ class RankGroup:
     size: int = 0  # on all nodes, by the environment that the launcher gave them
     running: tuple[int, ...] = ()  # ranks
     ended: tuple[int, ...] = ()  # that were seen and no longer run
-    needs_all: bool = (
-        False  # they work as one program, such as PyTorch's ranks: none may end before the others
-    )
+    needs_all: bool = False  # as PyTorch's ranks: none may end before the others
     is_sure: bool = True  # the launcher set the size; else it may be a setting in the job's script
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -141,49 +142,19 @@ def _since(
 
 
 _MAX_NAME = 60
-_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish", "ash", "slurm_script"}
-_LAUNCHERS = {
-    *(
-        "srun",
-        "mpirun",
-        "mpiexec",
-        "mpiexec.hydra",
-        "hydra_pmi_proxy",
-        "orterun",
-        "orted",
-        "prterun",
-        "prted",
-    ),
-    *(
-        "torchrun",
-        "accelerate",
-        "deepspeed",
-        "horovodrun",
-        "torch.distributed.run",
-        "torch.distributed.launch",
-    ),
-    *("accelerate.commands.launch", "deepspeed.launcher.runner", "deepspeed.launcher.launch"),
-}
-_WRAPPERS = {
-    *("env", "time", "timeout", "nohup", "nice", "ionice", "chrt", "stdbuf", "script", "unbuffer", "setsid"),
-    *(
-        "taskset",
-        "numactl",
-        "sudo",
-        "su",
-        "xargs",
-        "make",
-        "gmake",
-        "parallel",
-        "catatonit",
-        "tini",
-        "dumb-init",
-    ),
-    *("conda", "mamba", "micromamba", "poetry", "pipenv", "pixi", "uv", "uvx"),
-    *("apptainer", "singularity", "starter", "starter-suid", "enroot", "docker", "podman", "conmon", "pyxis"),
-}
-_POOLS = {"xargs", "make", "gmake", "parallel", "ninja"}  # they say themselves which of their programs failed
-_HELPERS = {"tee", "cat", "tail", "head", "grep", "sed", "awk", "gawk", "mawk", "sleep", "ts", "inotifywait"}
+_SHELLS = re.compile("(?:ba|da|z|k|c|tc|fi|a)?sh|slurm_script")
+_LAUNCHERS = re.compile(
+    r"srun|mpirun|mpiexec(?:\.hydra)?|hydra_pmi_proxy|orterun|orted|prterun|prted|torchrun|horovodrun|"
+    r"torch\.distributed\.(?:run|launch)|accelerate(?:\.commands\.launch)?|"
+    r"deepspeed(?:\.launcher\.(?:runner|launch))?"
+)
+_WRAPPERS = re.compile(
+    "env|time|timeout|nohup|nice|ionice|chrt|stdbuf|script|unbuffer|setsid|taskset|numactl|sudo|su|xargs|g?make|"
+    "parallel|catatonit|tini|dumb-init|conda|(?:micro)?mamba|poetry|pipenv|pixi|uvx?|"
+    "apptainer|singularity|starter(?:-suid)?|enroot|docker|podman|conmon|pyxis"
+)
+_POOLS = re.compile("xargs|g?make|parallel|ninja")  # they say themselves which of their programs failed
+_HELPERS = re.compile("tee|cat|tail|head|grep|sed|[gm]?awk|sleep|ts|inotifywait")
 _INTERPRETERS = ("python", "perl", "ruby", "julia", "Rscript", "java", "node", "pypy")
 
 
@@ -195,25 +166,26 @@ def program_name(argv: tuple[str, ...], command: str) -> str:
 
 def starts_others(argv: tuple[str, ...], command: str) -> bool:
     """Whether a process is a shell, launcher or wrapper, which only starts others."""
-    wrappers = _SHELLS | _LAUNCHERS | _WRAPPERS
-    script = _script(argv).removeprefix("-m ")
-    return _program(argv, command).lstrip("-") in wrappers or script in _LAUNCHERS | _WRAPPERS
+    names = _program(argv, command).lstrip("-"), _script(argv).removeprefix("-m ")
+    return any(kind.fullmatch(name) for kind in (_LAUNCHERS, _WRAPPERS) for name in names) or bool(
+        _SHELLS.fullmatch(names[0])
+    )
 
 
 def is_launcher(argv: tuple[str, ...], command: str) -> bool:
     """Whether a process starts several workers, as ``torchrun`` does."""
-    script = _script(argv).removeprefix("-m ")
-    return _program(argv, command) in _LAUNCHERS or script in _LAUNCHERS
+    names = _program(argv, command), _script(argv).removeprefix("-m ")
+    return any(map(_LAUNCHERS.fullmatch, names))
 
 
 def is_pool(argv: tuple[str, ...], command: str) -> bool:
     """Whether a process starts a new program whenever one of its programs has ended."""
-    return _program(argv, command) in _POOLS or _script(argv) in _POOLS
+    return any(map(_POOLS.fullmatch, (_program(argv, command), _script(argv))))
 
 
 def is_helper(argv: tuple[str, ...], command: str) -> bool:
     """Whether a process only accompanies others, as ``tee`` does."""
-    return _program(argv, command) in _HELPERS
+    return _HELPERS.fullmatch(_program(argv, command)) is not None
 
 
 def _program(argv: tuple[str, ...], command: str) -> str:

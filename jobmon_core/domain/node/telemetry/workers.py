@@ -10,12 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.node.telemetry.model import RankGroup, Worker
-from jobmon_core.domain.node.telemetry.processes import (
-    is_helper,
-    is_launcher,
-    program_name,
-    starts_others,
-)
+from jobmon_core.domain.node.telemetry.processes import is_helper, is_launcher, program_name, starts_others
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -135,9 +130,7 @@ def _topmost(roots: list[Process], children: Mapping[int, list[Process]]) -> lis
 
 
 def _of_launchers(
-    tops: list[tuple[Process, int | None]],
-    children: Mapping[int, list[Process]],
-    on_gpus: Collection[int],
+    tops: list[tuple[Process, int | None]], children: Mapping[int, list[Process]], on_gpus: Collection[int]
 ) -> list[tuple[Process, int | None]]:
     found: list[tuple[Process, int | None]] = []
     for top, rank in tops:

@@ -8,47 +8,7 @@ from dataclasses import replace
 from jobmon_core.domain.backends import is_single_machine
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
-from jobmon_core.domain.node.triage.rules.gpu_health import (
-    ecc_errors,
-    gpu_lost,
-    odd_gpu,
-    shared_gpu,
-    throttled_gpu,
-    worn_gpu,
-    xid_errors,
-)
-from jobmon_core.domain.node.triage.rules.resources import (
-    disk_full,
-    gpu_memory_leak,
-    memory_leak,
-    memory_near_limit,
-    memory_spike,
-    oom_kill,
-)
-from jobmon_core.domain.node.triage.rules.slow import (
-    checkpoint_overhead,
-    idle_allocation,
-    idle_gpu,
-    noisy_neighbour,
-    oversubscribed,
-    starved_gpus,
-)
-from jobmon_core.domain.node.triage.rules.stuck import (
-    block_buffered,
-    collective_stuck,
-    deadlock,
-    endless_loop,
-    gpu_hang,
-    outputs_stopped,
-    stacks_at_stall,
-)
-from jobmon_core.domain.node.triage.rules.workers import (
-    dead_worker,
-    missing_workers,
-    no_processes,
-    odd_rank,
-    zombie_workers,
-)
+from jobmon_core.domain.node.triage.rules import gpu_health, resources, slow, stuck, workers
 from jobmon_core.domain.node.triage.situation import Situation
 from jobmon_core.domain.node.triage.state import Held, TriageState
 from jobmon_core.domain.node.triage.windows import cpu_use, gpus_of, utilizations
@@ -67,37 +27,37 @@ _ADVICE = {
 HEALTHY, NOT_KNOWN = "healthy", "not-known"
 # causes before effects
 _RULES: tuple[Callable[[Situation], Event | None], ...] = (
-    gpu_lost,
-    oom_kill,
-    dead_worker,
-    missing_workers,
-    stacks_at_stall,
-    collective_stuck,
-    gpu_hang,
-    deadlock,
-    endless_loop,
-    memory_near_limit,
-    no_processes,
-    disk_full,
-    ecc_errors,
-    xid_errors,
-    memory_leak,
-    gpu_memory_leak,
-    idle_allocation,
-    zombie_workers,
-    outputs_stopped,
-    starved_gpus,
-    oversubscribed,
-    idle_gpu,
-    block_buffered,
-    checkpoint_overhead,
-    noisy_neighbour,
-    throttled_gpu,
-    worn_gpu,
-    shared_gpu,
-    odd_gpu,
-    odd_rank,
-    memory_spike,
+    gpu_health.gpu_lost,
+    resources.oom_kill,
+    workers.dead_worker,
+    workers.missing_workers,
+    stuck.stacks_at_stall,
+    stuck.collective_stuck,
+    stuck.gpu_hang,
+    stuck.deadlock,
+    stuck.endless_loop,
+    resources.memory_near_limit,
+    workers.no_processes,
+    resources.disk_full,
+    gpu_health.ecc_errors,
+    gpu_health.xid_errors,
+    resources.memory_leak,
+    resources.gpu_memory_leak,
+    slow.idle_allocation,
+    workers.zombie_workers,
+    stuck.outputs_stopped,
+    slow.starved_gpus,
+    slow.oversubscribed,
+    slow.idle_gpu,
+    stuck.block_buffered,
+    slow.checkpoint_overhead,
+    slow.noisy_neighbour,
+    gpu_health.throttled_gpu,
+    gpu_health.worn_gpu,
+    gpu_health.shared_gpu,
+    gpu_health.odd_gpu,
+    workers.odd_rank,
+    resources.memory_spike,
 )
 # by verdict: those that follow from it
 _EXPLAINED = {

@@ -22,7 +22,7 @@ _MAIN = "MainThread"
 # in which a rank waits for the other ranks
 _COLLECTIVE = re.compile(
     r"all_?reduce|all_?gather|all_?to_?all|reduce_scatter|broadcast|barrier|monitored_barrier|"
-    r"rendezvous|\bwait\b|\brecv\b|synchronize|\bgather\b|\bscatter\b|allReduce|Barrier|Allreduce|Bcast",
+    r"rendezvous|\bwait\b|\brecv\b|synchronize|\bgather\b|\bscatter\b|allReduce|Barrier|Allreduce|Bcast"
 )
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from jobmon_core.domain.node.hosts.judge import (
     KEEP_DAYS,
-    Gone,
     HostJobStatus,
     Shown,
     apply_look,
@@ -167,7 +166,7 @@ def test_an_end_needs_a_witness(job: HostJob, seen: HostLook, expected: str | Jo
 
 
 def text(found: Shown) -> str:
-    return "gone" if isinstance(found, Gone) else f"{found.state} {found.reason}"
+    return "gone" if found is None else f"{found.state} {found.reason}"
 
 
 def test_a_command_that_was_seen_is_followed_by_its_process_even_if_its_folder_vanishes() -> None:

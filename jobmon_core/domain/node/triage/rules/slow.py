@@ -248,10 +248,7 @@ def idle_allocation(situation: Situation) -> Event | None:
         "idle-allocation",
         "The job does nothing",
         f"{what} idle for {duration(idle_s)}{_wasted(len(gpus) * idle_s / 3600)}",
-        (
-            *map(_used_memory, gpus),
-            f"CPU: {used:.0f}% of one core over the last {duration(seconds)}",
-        ),
+        (*map(_used_memory, gpus), f"CPU: {used:.0f}% of one core over the last {duration(seconds)}"),
         "If nobody uses it, end it with `scancel JOBID`; if it should compute, look at its log.",
         lasting_s=idle_s,
         is_critical=True,
