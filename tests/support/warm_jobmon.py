@@ -24,8 +24,10 @@ import sys
 import termios
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 _READ_AT_START = ("PYTHON", "LC_", "LANG")  # Python reads these variables only when it starts
 _MAX_STDIN = 2**15  # bytes that surely fit into a pipe
@@ -200,36 +202,37 @@ def _server() -> tuple[socket.socket, dict[str, str]]:
 
 
 def _serve(requests: socket.socket) -> None:
-    """Fork for each request, until the other end is closed."""
-    while True:
-        request, descriptors, _, _ = socket.recv_fds(requests, _MAX_REQUEST, 4)
-        if not request:
-            return
-        if os.fork() == 0:
-            _run(request, descriptors)
-        for descriptor in descriptors:
-            os.close(descriptor)
-        while _has_reaped():
-            pass
+    """Fork for each request, and tell how each fork has ended, until the other end is closed."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(requests, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fd != requests.fileno():
+                    pid, status = key.data
+                    selector.unregister(key.fd)
+                    os.close(key.fd)
+                    _write_status(status, b"%d" % os.waitpid(pid, 0)[1])
+                    os.close(status)
+                    continue
+                request, descriptors, _, _ = socket.recv_fds(requests, _MAX_REQUEST, 4)
+                if not request:
+                    return
+                *streams, status = descriptors
+                if not (pid := os.fork()):
+                    _run(request, streams)
+                for descriptor in streams:
+                    os.close(descriptor)
+                _write_status(status, b"%d " % pid)
+                selector.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, status))
 
 
-def _has_reaped() -> bool:
-    try:
-        return os.waitpid(-1, os.WNOHANG)[0] != 0
-    except ChildProcessError:
-        return False
+def _write_status(status: int, text: bytes) -> None:
+    with suppress(BrokenPipeError):  # who asked has ended
+        os.write(status, text)
 
 
-def _run(request: bytes, descriptors: list[int]) -> None:
-    """Fork once more, to wait for jobmon and to write its status."""
-    *streams, status = descriptors
-    pid = os.fork()
-    if pid:
-        for descriptor in streams:
-            os.close(descriptor)
-        os.write(status, b"%d " % pid)
-        os.write(status, b"%d" % os.waitpid(pid, 0)[1])
-        os._exit(0)
+def _run(request: bytes, streams: list[int]) -> NoReturn:
+    """Run jobmon."""
     arguments, cwd, env, new_session = json.loads(request)
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
@@ -246,6 +249,7 @@ def _run(request: bytes, descriptors: list[int]) -> None:
     sys.path.insert(0, cwd)
     sys.argv[1:] = arguments
     runpy.run_module("jobmon", run_name="__main__", alter_sys=True)
+    raise AssertionError("jobmon ends its process")
 
 
 def _import_all() -> None:
