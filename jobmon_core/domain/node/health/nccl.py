@@ -94,10 +94,6 @@ LOOK_AT_NODE = (
 )
 
 
-def _unset(variable: str, value: str) -> str:
-    return f"Unset {variable} ({value} now), unless it is meant."
-
-
 # keys of `NcclLines.evidence`, besides the names of variables; CHANNEL, NETWORK and PROVIDER are followed by
 # the name of what is used
 CHANNEL, NETWORK, PROVIDER = "channel", "network", "provider"
@@ -132,44 +128,6 @@ _FACTS = (
 )
 
 
-def _channel(match: re.Match[str], line: str) -> NcclLines:
-    return NcclLines({match[1]: 1}, int(match[2] is not None), evidence={f"{CHANNEL} {match[1]}": line})
-
-
-def _network(match: re.Match[str], line: str) -> NcclLines:
-    name = match[1].strip()
-    return NcclLines(networks={name: 1}, evidence={f"{NETWORK} {name}": line})
-
-
-def _provider(match: re.Match[str], line: str) -> NcclLines:
-    return NcclLines(providers={match[1]: 1}, evidence={f"{PROVIDER} {match[1]}": line})
-
-
-def _node_count(match: re.Match[str], line: str) -> NcclLines:
-    number = int(match[1])
-    return NcclLines(node_counts=(number,), evidence={ONE_NODE if number == 1 else SEVERAL_NODES: line})
-
-
-def _ring(match: re.Match[str], line: str) -> NcclLines:
-    return NcclLines(gdr=match[1] != "0", evidence={RINGS: line})
-
-
-def _setting(match: re.Match[str], line: str) -> NcclLines:
-    value = match[2].strip().strip("\"'")
-    return NcclLines(settings={match[1]: value}, evidence={match[1]: line})
-
-
-_FORMATS = (  # the first that matches counts
-    (_NET_CHANNEL, _channel),
-    (_CHOSEN, _network),
-    (_ASSIGNED, _network),
-    (_NODES, _node_count),
-    (_RING_USE, _ring),
-    (_PROVIDER, _provider),
-    (_SETTING, _setting),
-)
-
-
 def read_nccl(lines: Iterable[str]) -> NcclLines:
     """Lines of other programs are skipped."""
     return NcclLines.together(said for line in lines for said in _said_by(line))
@@ -180,10 +138,22 @@ def _said_by(line: str) -> Iterator[NcclLines]:
     if mark is None:
         return
     message, shown = _plain(line[mark.start() :]), _plain(line)[:_MAX_CHARS]
-    for regex, said in _FORMATS:
-        if match := regex.search(message):
-            yield said(match, shown)
-            break
+    if found := _NET_CHANNEL.search(message):
+        key = f"{CHANNEL} {found[1]}"
+        yield NcclLines({found[1]: 1}, int(found[2] is not None), evidence={key: shown})
+    elif found := _CHOSEN.search(message) or _ASSIGNED.search(message):
+        name = found[1].strip()
+        yield NcclLines(networks={name: 1}, evidence={f"{NETWORK} {name}": shown})
+    elif found := _NODES.search(message):
+        number = int(found[1])
+        yield NcclLines(node_counts=(number,), evidence={ONE_NODE if number == 1 else SEVERAL_NODES: shown})
+    elif found := _RING_USE.search(message):
+        yield NcclLines(gdr=found[1] != "0", evidence={RINGS: shown})
+    elif found := _PROVIDER.search(message):
+        yield NcclLines(providers={found[1]: 1}, evidence={f"{PROVIDER} {found[1]}": shown})
+    elif found := _SETTING.search(message):
+        value = found[2].strip().strip("\"'")
+        yield NcclLines(settings={found[1]: value}, evidence={found[1]: shown})
     for key, regex in _FACTS:
         if regex.search(message):
             yield NcclLines(multi_node_nvlink=key == NVLINK, evidence={key: shown})
@@ -231,13 +201,10 @@ def nccl_verdict(found: NcclLines, nodes: int | None, fabric: str = "") -> Findi
         what = "processes"
         if found.channels:
             what = "channels between nodes"
-        return network_finding(
-            NetworkState.DEGRADED,
-            f"{TCP} and {_fast_name(found)}",
-            f"{slow:,} of {sum(used.values()):,} {what} use TCP sockets, the others {_fast_name(found)}",
-            _lines(found, *_names_used(found)),
-            LOOK_AT_NODE,
-        )
+        fast = _fast_name(found)
+        text = f"{slow:,} of {sum(used.values()):,} {what} use TCP sockets, the others {fast}"
+        lines = _lines(found, *_names_used(found))
+        return network_finding(NetworkState.DEGRADED, f"{TCP} and {fast}", text, lines, LOOK_AT_NODE)
     return _fast(found)
 
 
@@ -287,23 +254,15 @@ def _sockets(found: NcclLines, fabric: str, *, spans_nodes: bool) -> Finding:
         return network_finding(NetworkState.UNKNOWN, TCP, text, lines, SHOW_NCCL)
     why = fabric or _fabric_of(found)
     if not why:
-        return network_finding(
-            NetworkState.UNKNOWN,
-            TCP,
-            "NCCL uses TCP sockets; whether the nodes have a faster network is not known",
-            lines,
-            LOOK_FOR_FABRIC,
-        )
-    switch = _switched_off(found)
-    because = f"{switch} is set to {found.settings[switch]}" if switch else why
-    evidence = (*_lines(found, switch), *lines) if switch else lines
-    return network_finding(
-        NetworkState.FALLBACK,
-        TCP,
-        f"NCCL uses TCP sockets, although there is a faster network: {because}",
-        evidence,
-        _unset(switch, found.settings[switch]) if switch else _sockets_advice(found, fabric),
-    )
+        text = "NCCL uses TCP sockets; whether the nodes have a faster network is not known"
+        return network_finding(NetworkState.UNKNOWN, TCP, text, lines, LOOK_FOR_FABRIC)
+    advice = _sockets_advice(found, fabric)
+    if switch := _switched_off(found):
+        value = found.settings[switch]
+        why, lines = f"{switch} is set to {value}", (*_lines(found, switch), *lines)
+        advice = f"Unset {switch} ({value} now), unless it is meant."
+    text = f"NCCL uses TCP sockets, although there is a faster network: {why}"
+    return network_finding(NetworkState.FALLBACK, TCP, text, lines, advice)
 
 
 def _sockets_advice(found: NcclLines, fabric: str) -> str:

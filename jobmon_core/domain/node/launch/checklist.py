@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from jobmon_core.domain.finding import Finding, failed, passed, pending, unknown, warned
 from jobmon_core.domain.humanize import count
@@ -21,7 +20,6 @@ from jobmon_core.domain.node.launch.model import (
     OUTPUT_FILES,
     OUTPUT_FOLDER,
     WORKER_LOGS,
-    WORKERS,
     LaunchFacts,
     WorkerLogs,
 )
@@ -37,6 +35,7 @@ from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 _LINE = re.compile(r"srun: error: \S{1,256}: tasks? ([0-9][0-9,-]{0,512}): \S.{0,200}")
 _MAX_RANKS = 4096
 _SRUN = "srun"
+Checks = Iterator[tuple[str, Finding]]  # each with its id
 _MAX_DETAILS, _MAX_NAMED = 8, 3
 _LOW_PERCENT = 10.0
 
@@ -61,10 +60,6 @@ def launches(facts: LaunchFacts) -> tuple[RankGroup, ...]:
 
 def check_workers(facts: LaunchFacts) -> Finding:
     """Compare the workers that run with those that should."""
-    return replace(_check_workers(facts), id=WORKERS)
-
-
-def _check_workers(facts: LaunchFacts) -> Finding:
     if not facts.is_complete or not facts.reports:
         return unknown(f"workers: {_why_unseen(facts)}")
     found = launches(facts)
@@ -168,35 +163,31 @@ def step_errors(lines: Iterable[str]) -> dict[int, str]:
     return found
 
 
-def check_gpus(facts: LaunchFacts, peaks: Mapping[str, float]) -> Iterator[Finding]:
+def check_gpus(facts: LaunchFacts, peaks: Mapping[str, float]) -> Checks:
     """Yield nothing without GPUs, or if a node does not report."""
     gpus = _gpus(facts)
     if not gpus or not facts.is_complete:
         return
     if any(each.gpu.other_processes is None for each in gpus):
-        yield replace(unknown("GPUs: the driver does not show whose processes use them"), id=GPUS)
+        yield GPUS, unknown("GPUs: the driver does not show whose processes use them")
         return
     used = [each for each in gpus if each.gpu.own_pids]
-    yield replace(_gpus_in_use(facts, gpus, used), id=GPUS)
+    yield GPUS, _gpus_in_use(facts, gpus, used)
     yield from _shared_and_idle(facts, used, peaks)
 
 
-def _shared_and_idle(
-    facts: LaunchFacts, used: list[NodeGpu], peaks: Mapping[str, float]
-) -> Iterator[Finding]:
+def _shared_and_idle(facts: LaunchFacts, used: list[NodeGpu], peaks: Mapping[str, float]) -> Checks:
     if shared := [each for each in used if len(each.gpu.own_pids) > 1]:
         details = tuple(
             f"{gpu_name(each, facts.reports)}: processes {', '.join(map(str, each.gpu.own_pids[:8]))}"
             for each in shared
         )
-        yield replace(
-            warned(f"several processes on {_named(facts, shared)}", evidence=details), id=GPU_SHARING
-        )
+        yield GPU_SHARING, warned(f"several processes on {_named(facts, shared)}", evidence=details)
     idle = [each for each in used if peaks.get(_key(each), _LOW_PERCENT) < _LOW_PERCENT]
     if idle:
-        yield replace(warned(f"{_named(facts, idle)} below {_LOW_PERCENT:.0f}% so far"), id=GPU_LOAD)
+        yield GPU_LOAD, warned(f"{_named(facts, idle)} below {_LOW_PERCENT:.0f}% so far")
     elif used and all(_key(each) in peaks for each in used):
-        yield replace(passed(f"each GPU in use was above {_LOW_PERCENT:.0f}%"), id=GPU_LOAD)
+        yield GPU_LOAD, passed(f"each GPU in use was above {_LOW_PERCENT:.0f}%")
 
 
 def _key(placed: NodeGpu) -> str:
@@ -243,29 +234,29 @@ def _named(facts: LaunchFacts, gpus: list[NodeGpu]) -> str:
     return text
 
 
-def check_files(facts: LaunchFacts) -> Iterator[Finding]:
+def check_files(facts: LaunchFacts) -> Checks:
     """Check the job's logs, and the worker logs, folder and outputs that the user named."""
     if facts.worker_logs:
         yield from _worker_logs(facts, facts.worker_logs)
     if facts.folder:
-        yield replace(_output_folder(facts.folder, is_of_node=facts.is_folder_of_node), id=OUTPUT_FOLDER)
+        yield OUTPUT_FOLDER, _output_folder(facts.folder, is_of_node=facts.is_folder_of_node)
     if facts.has_output:
-        yield replace(passed("its logs have output"), id=FIRST_OUTPUT)
+        yield FIRST_OUTPUT, passed("its logs have output")
     elif facts.has_output is not None:
         judged = failed if facts.has_own_window else warned
-        yield replace(judged("its logs have no output yet"), id=FIRST_OUTPUT)
+        yield FIRST_OUTPUT, judged("its logs have no output yet")
     if facts.outputs:
-        yield replace(passed(count(facts.outputs, "output file")), id=OUTPUT_FILES)
+        yield OUTPUT_FILES, passed(count(facts.outputs, "output file"))
     elif facts.outputs is not None:
-        yield replace(warned("no output file yet"), id=OUTPUT_FILES)
+        yield OUTPUT_FILES, warned("no output file yet")
 
 
-def _worker_logs(facts: LaunchFacts, logs: WorkerLogs) -> Iterator[Finding]:
+def _worker_logs(facts: LaunchFacts, logs: WorkerLogs) -> Checks:
     if facts.num_workers and logs.are_counted:
-        yield replace(_number_of_logs(facts, logs, facts.num_workers), id=WORKER_LOGS)
+        yield WORKER_LOGS, _number_of_logs(facts, logs, facts.num_workers)
     if logs.empty:
         text = count(len(logs.empty), "empty worker log")
-        yield replace(warned(text, evidence=logs.empty[:_MAX_DETAILS]), id=EMPTY_LOGS)
+        yield EMPTY_LOGS, warned(text, evidence=logs.empty[:_MAX_DETAILS])
 
 
 def _number_of_logs(facts: LaunchFacts, logs: WorkerLogs, expected: int) -> Finding:

@@ -72,8 +72,10 @@ def _of_run(before: LaunchState | None, facts: LaunchFacts) -> tuple[LaunchState
 def _checklist(facts: LaunchFacts, peaks: dict[str, float], *, with_processes: bool) -> tuple[Finding, ...]:
     if facts.is_at_end or not with_processes:
         why = "its work is done, so some may have ended" if facts.is_at_end else _SEEN_LATE
-        return (replace(unknown(f"workers: {why}"), id=WORKERS), *check_files(facts))
-    return (check_workers(facts), *check_gpus(facts, peaks), *check_files(facts))
+        checks = [(WORKERS, unknown(f"workers: {why}")), *check_files(facts)]
+    else:
+        checks = [(WORKERS, check_workers(facts)), *check_gpus(facts, peaks), *check_files(facts)]
+    return tuple(replace(found, id=name) for name, found in checks)
 
 
 def _judged(state: LaunchState, facts: LaunchFacts) -> tuple[LaunchState, Event | None]:
