@@ -14,7 +14,7 @@ from jobmon.commands.common import (
 )
 from jobmon.commands.jobs_or_files import job_or_folder
 from jobmon.views.artifacts import checkpoint_lines, checkpoints_json
-from jobmon_core.app.artifacts.verify import checkpoints_in, checkpoints_of
+from jobmon_core.app.jobs.artifacts import checkpoints_in, checkpoints_of
 
 DESCRIPTION = """\
 List the checkpoints of a job or in a folder, the newest first, and mark the newest complete one: a crash

@@ -22,14 +22,16 @@ from jobmon.commands.common import (
 from jobmon.commands.wait import wait_for
 from jobmon.errors import UsageError, say
 from jobmon.views.groups import group_json, group_lines, list_json, list_lines
-from jobmon_core.app.groups.edit import add_job, open_group, queued_jobs
 from jobmon_core.app.groups.jobs import (
     Change,
+    add_job,
     alive_jobs,
     change_jobs,
     failed_indices,
     failed_runs,
+    open_group,
     pending_jobs,
+    queued_jobs,
     runs_of,
 )
 from jobmon_core.app.groups.submit_runs import Run, SubmitRuns, plan_file

@@ -13,7 +13,7 @@ from jobmon.errors import say
 from jobmon.views.handover import handover_page
 from jobmon_core.app.handover_facts import collect
 from jobmon_core.app.jobs.report import write_report
-from jobmon_core.app.patrol.look import named_state_ids
+from jobmon_core.app.live.patrol import named_state_ids
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context

@@ -244,7 +244,7 @@ def _connect_phone(ctx: Context) -> int:
     """Make the topic, unless there is one, show it, and send examples."""
     from jobmon.commands.test import send_samples
     from jobmon.views.console import qr_lines
-    from jobmon_core.app.messages.try_channels import CHANNEL, set_up_phone
+    from jobmon_core.app.setup import CHANNEL, set_up_phone
 
     console = stdout_console()
     topic = set_up_phone(ctx)

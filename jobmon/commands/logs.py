@@ -10,8 +10,7 @@ from jobmon.errors import say
 from jobmon.views.console import OutputScreen
 from jobmon.views.model import age, pending_reason
 from jobmon_core.app.jobs.find import find_job
-from jobmon_core.app.jobs.follow import FollowOutput, wait_for_start
-from jobmon_core.app.jobs.output import job_output, last_lines
+from jobmon_core.app.jobs.output import FollowOutput, job_output, last_lines, wait_for_start
 from jobmon_core.app.jobs.overview import current_status, ending_of, is_waiting, state_text
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.slurm.job_ids import IndexSet

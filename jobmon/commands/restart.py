@@ -124,7 +124,7 @@ def _change(ctx: Context, options: Options) -> None:
 
 
 def _drill(ctx: Context, options: Options) -> int:
-    from jobmon_core.app.restarts.drill import drill, drillable  # rarely needed
+    from jobmon_core.app.restarts.by_hand import drill, drillable  # rarely needed
 
     lineage = lineage_of(ctx, options.job).lineage
     job, _ = drillable(ctx, lineage)

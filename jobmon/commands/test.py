@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import Options, Parser, open_context, stdout_console
 from jobmon.errors import say
-from jobmon_core.app.messages.try_channels import channels_under_test
+from jobmon_core.app.setup import channels_under_test
 from jobmon_core.domain.channels import Level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon.views.console import Console
-    from jobmon_core.app.messages.try_channels import ChannelUnderTest
+    from jobmon_core.app.setup import ChannelUnderTest
     from jobmon_core.context import Context
 
 _WIDTH = max(map(len, Level))

@@ -20,12 +20,12 @@ from jobmon.commands.common import (
 from jobmon.commands.jobs_or_files import job_or_folder
 from jobmon.errors import UsageError
 from jobmon.views.completeness import completeness_json, completeness_lines
-from jobmon_core.app.artifacts.verify import folders_of, verify
+from jobmon_core.app.jobs.artifacts import folders_of, verify
 from jobmon_core.domain.artifacts.completeness import Completeness, Depth
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 
 if TYPE_CHECKING:
-    from jobmon_core.app.artifacts.verify import JobFolder
+    from jobmon_core.app.jobs.artifacts import JobFolder
     from jobmon_core.context import Context
 
 DESCRIPTION = """\

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon.api.records import file_names
-from jobmon_core.app.artifacts.named_files import checked, disks_of, files_of
+from jobmon_core.app.jobs.artifacts import checked, disks_of, files_of
 from jobmon_core.domain.artifacts.look import checkpoints_after
 from jobmon_core.domain.artifacts.model import Listing
 

@@ -12,7 +12,7 @@ from jobmon_core.domain.humanize import count, joined, size
 if TYPE_CHECKING:
     from jobmon.views.console import Console, Lines, Rows
     from jobmon.views.model import Json
-    from jobmon_core.app.artifacts.verify import CheckpointList
+    from jobmon_core.app.jobs.artifacts import CheckpointList
     from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint, FoundCheckpoints
     from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Disk, Growth, Outputs
 

@@ -7,12 +7,12 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.artifacts.verify import checkpoints_of
+from jobmon_core.app.jobs.artifacts import checkpoints_of
 from jobmon_core.app.jobs.find import Selection, select
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.overview import config_fault, may_still_run, overview, worst_task
 from jobmon_core.app.live.job_view import JobFiles, JobView, job_view, read_files
-from jobmon_core.app.patrol.look import open_groups
+from jobmon_core.app.live.patrol import open_groups
 from jobmon_core.app.runs.rerun import plan_rerun
 from jobmon_core.context import backend_names
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints

@@ -283,7 +283,7 @@ class SubmitJob:
             if record:
                 record(job)
         if request.group:
-            from jobmon_core.app.groups.edit import join_group
+            from jobmon_core.app.groups.jobs import join_group
 
             join_group(self._ctx, request.group, job, self._job_name, self._tell)
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jobmon.views.artifacts import checkpoint_lines
 from jobmon.views.console import Console
-from jobmon_core.app.artifacts.verify import CheckpointList
+from jobmon_core.app.jobs.artifacts import CheckpointList
 from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint, FoundCheckpoints
 from tests.support.checkpoint_layouts import hf_trainer, plain_torch, saved_at, torch_file
 from tests.support.shell import Shell

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.top.frame import Model, frame, plain, scrollable
 from jobmon.views.top.state import Key, Page, View, press, reselected
-from jobmon_core.app.jobs.follow import LogTail
-from jobmon_core.app.jobs.output import empty_last, known_files
+from jobmon_core.app.jobs.output import LogTail, empty_last, known_files
 
 if TYPE_CHECKING:
     from jobmon.views.top.drawing import Line, Symbols

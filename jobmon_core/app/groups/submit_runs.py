@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.groups.edit import open_group, update, watched_job
+from jobmon_core.app.groups.jobs import open_group, update, watched_job
 from jobmon_core.app.runs.recorded import in_recorded_folder
 from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.app.submit import SubmitJob

@@ -10,9 +10,9 @@ from jobmon_core.app.health.files import JobFiles, read_files
 from jobmon_core.app.jobs.find import StateGroup, find_job
 from jobmon_core.app.jobs.overview import end_text, ending_of, overview, state_text
 from jobmon_core.app.live.job_view import JobView, job_view
+from jobmon_core.app.live.patrol import named_state_ids
 from jobmon_core.app.live.telemetry import task_agents
 from jobmon_core.app.live.verdict import LiveVerdict, live_verdict
-from jobmon_core.app.patrol.look import named_state_ids
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
 from jobmon_core.domain.artifacts.model import Checkpoints, ListedFile
 from jobmon_core.domain.backends import is_local, lists_all_nodes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.artifacts.verify import checkpoints_of
+from jobmon_core.app.jobs.artifacts import checkpoints_of
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.live.log_errors import LogErrors

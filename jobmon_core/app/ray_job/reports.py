@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
-from jobmon_core.app.artifacts.verify import checkpoints_in
 from jobmon_core.app.health.collect import ask_each, network_of
+from jobmon_core.app.jobs.artifacts import checkpoints_in
 from jobmon_core.domain.artifacts.model import Checkpoints, ListedFile
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable
 from jobmon_core.domain.humanize import duration

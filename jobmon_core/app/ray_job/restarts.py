@@ -15,9 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.ray_job.attempts import end_of, find_job
 from jobmon_core.app.ray_job.checkpoints import newest_complete
-from jobmon_core.app.ray_job.look import is_stalled
+from jobmon_core.app.ray_job.look import end_of, find_job, is_stalled
 from jobmon_core.app.remote.ray_cluster import next_request
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.humanize import duration
@@ -43,8 +42,7 @@ from jobmon_core.store.lineages import RecordedSubmission
 if TYPE_CHECKING:
     from logging import Logger
 
-    from jobmon_core.app.ray_job.attempts import FoundJob
-    from jobmon_core.app.ray_job.look import RayCluster
+    from jobmon_core.app.ray_job.look import FoundJob, RayCluster
     from jobmon_core.context import Context
     from jobmon_core.domain.job.restart.model import Decision, PickedCheckpoint
     from jobmon_core.domain.job.restart.ray_attempts import Description

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import log_files, logs_of_run
-from jobmon_core.app.artifacts.verify import checkpoints_of
+from jobmon_core.app.jobs.artifacts import checkpoints_of
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.output import with_log_paths
 from jobmon_core.app.jobs.report import collect_report

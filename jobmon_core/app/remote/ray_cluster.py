@@ -12,7 +12,7 @@ import secrets
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from jobmon_core.app.groups.edit import join_group
+from jobmon_core.app.groups.jobs import join_group
 from jobmon_core.app.remote.watch import new_job
 from jobmon_core.app.restarts.first_attempt import refuse_unstoppable
 from jobmon_core.domain.errors import Invalid, SchedulerRejected, StorageFailed

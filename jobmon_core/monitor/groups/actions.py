@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import named_path
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.many.groups.digest import summary
 from jobmon_core.domain.many.groups.log_text import GpuFigures, figures_of_rows
-from jobmon_core.domain.many.groups.poll import to_append
+from jobmon_core.domain.many.groups.poll import summary, to_append
 from jobmon_core.domain.node.telemetry.summary import all_gpus, gpu_summary, latest_reports
 from jobmon_core.store.home import HOME_VARIABLE
 from jobmon_core.system.environment import user_environment

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.jobs.follow import FollowOutput, wait_for_start
+from jobmon_core.app.jobs.output import FollowOutput, wait_for_start
 from jobmon_core.context import Context
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.job_ids import JobRef

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jobmon_core.app.jobs.follow import LINES, LogTail
+from jobmon_core.app.jobs.output import LINES, LogTail
 
 
 def test_a_log_is_followed_as_it_grows(tmp_path: Path) -> None:

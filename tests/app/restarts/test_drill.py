@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.restarts.drill import drill, drillable
+from jobmon_core.app.restarts.by_hand import drill, drillable
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings, RestartMode

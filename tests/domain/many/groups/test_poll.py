@@ -8,11 +8,17 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.many.groups.digest import summary
 from jobmon_core.domain.many.groups.log_text import EventText, GpuFigures
 from jobmon_core.domain.many.groups.member_view import MemberView
 from jobmon_core.domain.many.groups.model import Group, GroupSettings, Member
-from jobmon_core.domain.many.groups.poll import after_poll, is_complete, is_due, logs_gpu_figures, to_append
+from jobmon_core.domain.many.groups.poll import (
+    after_poll,
+    is_complete,
+    is_due,
+    logs_gpu_figures,
+    summary,
+    to_append,
+)
 from jobmon_core.domain.slurm.rows import Usage
 from jobmon_core.domain.slurm.states import Outcome
 

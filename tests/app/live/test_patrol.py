@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.patrol.look import failed_earlier, jobs_to_patrol, named_state_ids
-from jobmon_core.app.patrol.send import PatrolFailed, in_bounded_time
+from jobmon_core.app.live.patrol import (
+    PatrolFailed,
+    failed_earlier,
+    in_bounded_time,
+    jobs_to_patrol,
+    named_state_ids,
+)
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.domain.many.groups.model import Group, Member

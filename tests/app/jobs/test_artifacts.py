@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.artifacts.verify import checkpoints_of, folders_of, verify
+from jobmon_core.app.jobs.artifacts import checkpoints_of, folders_of, verify
 from jobmon_core.context import Context
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
 from jobmon_core.domain.artifacts.completeness import Completeness

@@ -1,1 +1,0 @@
-"""Use cases about the files that a job writes."""
