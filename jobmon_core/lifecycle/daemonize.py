@@ -12,14 +12,14 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
-from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.errors import JobmonError
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.lifecycle.start_status import ALREADY_OWNED, LIMIT_REACHED, READY
 from jobmon_core.store.home import Home
 from jobmon_core.store.monitor_slots import acquire_slot
 from jobmon_core.store.owner import acquire_jobs
 from jobmon_core.system.clock import Clock
-from jobmon_core.system.files import open_private
+from jobmon_core.system.files import open_private, storage_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,10 +99,8 @@ def detach(home: Home, state_id: str, descriptors: list[int]) -> None:
 
 
 def _open_log(path: Path) -> BinaryIO:
-    try:
+    with storage_errors(path, "written"):
         return open(open_private(path, os.O_WRONLY | os.O_APPEND), "ab")
-    except OSError as error:
-        raise StorageFailed(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _raise_open_file_limit() -> None:

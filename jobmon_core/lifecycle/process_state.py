@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.home import Home
 from jobmon_core.store.monitor_slots import SlotHolder, acquire_slot, write_slot_holder
 from jobmon_core.store.owner import Owner, OwnerRecord
@@ -123,20 +123,16 @@ class ProcessState:
             self.write_slot()
 
 
-class HandoverFailed(JobmonError):
-    """No other process took over; this one still owns all jobs and must continue."""
-
-
 def hand_over(process_state: ProcessState) -> bool:
     """Fork a successor. Like a fork, this function returns in two processes.
 
     True in this process, which must exit and write nothing more; False in the successor, which owns all jobs
-    and must continue. HandoverFailed says why there is no successor.
+    and must continue. StorageFailed says why there is no successor.
     """
     try:
         pid, own_end = fork_with_pipe()
     except OSError as error:
-        raise HandoverFailed(f"cannot start a process: {error.strerror}") from error
+        raise StorageFailed(f"cannot start a process: {error.strerror}") from error
     if pid == 0:
         _take_ownership(process_state, own_end)
         return False
@@ -163,14 +159,14 @@ def _take_ownership(process_state: ProcessState, writing: int) -> None:
 
 
 def _take_back(process_state: ProcessState, pid: int, why: str) -> NoReturn:
-    """Restore the owner records that the failed successor may have replaced; raise HandoverFailed."""
+    """Restore the owner records that the failed successor may have replaced; raise StorageFailed."""
     with suppress(ChildProcessError):  # if SIGCHLD is ignored, the kernel has reaped it
         os.waitpid(pid, 0)
     try:
         process_state.write_owner()
     except StorageFailed as error:
         why = f"{why}; {error}"
-    raise HandoverFailed(why)
+    raise StorageFailed(why)
 
 
 def _forward_signals(pid: int) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import AlreadyWatched, JobForgotten, JobmonError, StorageFailed
 from jobmon_core.lifecycle.adopt import JobOffers, adopt_job
-from jobmon_core.lifecycle.process_state import HandoverFailed, ProcessState, hand_over
+from jobmon_core.lifecycle.process_state import ProcessState, hand_over
 from jobmon_core.monitor.loop import CODE_REPLACED, MonitorLoop, internal_error_text
 from jobmon_core.monitor.sender import MessageSender, keep_sending
 from jobmon_core.monitor.wiring import MonitorFactory
@@ -150,7 +150,7 @@ class MonitorProcess:
             if hand_over(self._process_state):
                 return True
             self._log_first(f"monitor {os.getpid()} replaces monitor {pid}")
-        except HandoverFailed as error:
+        except StorageFailed as error:
             self._handover_not_before_s = self._ctx.clock.now() + _HANDOVER_RETRY_S
             self._log_first(f"monitor {pid} continues, because the handover failed: {error}")
         return False

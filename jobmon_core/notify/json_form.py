@@ -12,10 +12,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.notify.clean_text import clean, one_line
 from jobmon_core.notify.plain_text import fit
-from jobmon_core.system.files import failure_reason, open_private, write_atomically
+from jobmon_core.system.files import open_private, storage_errors, write_atomically
 from jobmon_core.system.lock import lock
 
 if TYPE_CHECKING:
@@ -72,27 +71,25 @@ def _text(text: str) -> str:
 def append(path: Path, record: dict[str, Any], *, is_repeat: bool = False) -> None:
     """Append a record; a repeat only if none of the last lines has its ``id`` and ``created_at``."""
     line = json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
-    with lock(path.with_name(f".{path.name}.lock")):
-        try:
-            with open(open_private(path, os.O_RDWR | os.O_APPEND), "r+b", buffering=0) as file:
-                end = _tail(file.fileno())
-                if is_repeat and _has(end, record):
-                    return
-                _write(file.fileno(), (b"" if not end or end.endswith(b"\n") else b"\n") + line)
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise StorageFailed(f"{path} cannot be written: {failure_reason(path, error)}") from error
+    with (
+        lock(path.with_name(f".{path.name}.lock")),
+        storage_errors(path, "written"),
+        open(open_private(path, os.O_RDWR | os.O_APPEND), "r+b", buffering=0) as file,
+    ):
+        end = _tail(file.fileno())
+        if is_repeat and _has(end, record):
+            return
+        _write(file.fileno(), (b"" if not end or end.endswith(b"\n") else b"\n") + line)
+        os.fsync(file.fileno())
 
 
 def keep_last(path: Path, lines: int, max_bytes: int) -> None:
     """Shorten a file to its last lines if it has more than ``max_bytes``."""
     with lock(path.with_name(f".{path.name}.lock")):
-        try:
+        with storage_errors(path, "read"):
             if path.stat().st_size <= max_bytes:
                 return
             kept = path.read_bytes().splitlines(keepends=True)[-lines:]
-        except OSError as error:
-            raise StorageFailed(f"{path} cannot be read: {failure_reason(path, error)}") from error
         write_atomically(path, b"".join(kept), durable=False)
 
 

@@ -16,7 +16,7 @@ from jobmon_core.domain.delivery.send_queue import SendQueue, Turn
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.home import file_name
 from jobmon_core.store.json_file import JsonFile
-from jobmon_core.system.files import failure_reason, write_atomically
+from jobmon_core.system.files import storage_errors, write_atomically
 from jobmon_core.system.lock import has_locks, lock
 
 if TYPE_CHECKING:
@@ -165,13 +165,9 @@ class ChannelFiles:
     def unmark_dead(self, fingerprint: str) -> None:
         """Remove the mark of a channel, if there is one."""
         path = self._mark(fingerprint)
-        try:
-            with suppress(
-                FileNotFoundError, IsADirectoryError
-            ):  # a folder is not a mark: `why_dead` ignores it
-                path.unlink()
-        except OSError as error:
-            raise StorageFailed(f"{path} cannot be removed: {failure_reason(path, error)}") from error
+        # a folder is not a mark: `why_dead` ignores it
+        with storage_errors(path, "removed"), suppress(FileNotFoundError, IsADirectoryError):
+            path.unlink()
 
     def _mark(self, fingerprint: str) -> Path:
         return self.folder / f"{file_name(fingerprint)}.dead"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.owner import CLAIM_SUFFIX
-from jobmon_core.system.files import failure_reason, remove_file
+from jobmon_core.system.files import remove_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ def remove_job_files(home: Home, state_id: str) -> None:
         with suppress(FileNotFoundError):  # it had no agent
             shutil.rmtree(folder)  # an agent that still runs exits when it is gone
     except OSError as error:
-        raise StorageFailed(f"{folder} cannot be removed: {failure_reason(folder, error)}") from error
+        raise StorageFailed(f"{folder} cannot be removed: {error.strerror}") from error
     for path in _files(home, state_id):
         remove_file(path)
 

@@ -84,6 +84,15 @@ def failure_reason(path: Path, error: OSError) -> str:
     return (error.errno in _BLOCKED and blocking_file(path)) or error.strerror or str(error)
 
 
+@contextmanager
+def storage_errors(path: Path, done: str) -> Iterator[None]:
+    """Report an OSError in the ``with`` block as StorageFailed: ``path`` cannot be ``done``, e.g. written."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageFailed(f"{path} cannot be {done}: {failure_reason(path, error)}") from error
+
+
 def private_folder(path: Path) -> Path:
     """Return ``path`` as a folder that only the user can enter; it is created if missing.
 
@@ -135,7 +144,7 @@ def write_atomically(
     """Replace the content of ``path`` in one step; if ``durable``, it survives a power cut.
 
     ``check`` is called when only that step is left, and prevents it by raising an exception. After
-    StorageFailed, the old content is still there, unless the new one only failed to survive a power cut.
+    StorageFailed, the old content is still there, or the new one is, but may not survive a power cut.
     """
     with _new_content(path, content, durable=durable) as new:
         check()
@@ -157,10 +166,8 @@ def discard_unfinished(folder: Path, names: Collection[str]) -> None:
 
 def remove_file(path: Path) -> None:
     """Remove a file, if there is one; else raise StorageFailed."""
-    try:
+    with storage_errors(path, "removed"):
         path.unlink(missing_ok=True)
-    except OSError as error:
-        raise StorageFailed(f"{path} cannot be removed: {failure_reason(path, error)}") from error
 
 
 def create_exclusive(path: Path, content: bytes) -> bool:
@@ -183,10 +190,9 @@ def _new_content(path: Path, content: bytes, *, durable: bool) -> Iterator[str]:
     """Yield a temporary file with the new content of ``path``; remove it at the end if it is still there."""
     new = temporary(path)
     try:
-        _write(new, content, durable=durable)
-        yield new
-    except OSError as error:
-        raise StorageFailed(f"{path} cannot be written: {failure_reason(path, error)}") from error
+        with storage_errors(path, "written"):
+            _write(new, content, durable=durable)
+            yield new
     finally:
         with suppress(OSError):  # it has its final name, or was not created
             os.unlink(new)  # noqa: PTH108 - see `temporary`
@@ -253,11 +259,8 @@ def open_private(path: Path, flags: int) -> int:
 
 def touch_private(path: Path) -> None:
     """Create an empty private file, or set its modification time to now."""
-    try:
-        with open(open_private(path, os.O_WRONLY), "wb") as file:
-            os.utime(file.fileno())
-    except OSError as error:
-        raise StorageFailed(f"{path} cannot be written: {error.strerror}") from error
+    with storage_errors(path, "written"), open(open_private(path, os.O_WRONLY), "wb") as file:
+        os.utime(file.fileno())
 
 
 def time_of_files(folder: Path) -> float:

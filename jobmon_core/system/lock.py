@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import CommandBusy, StorageFailed
-from jobmon_core.system.files import PRIVATE_FILE, open_private
+from jobmon_core.system.files import PRIVATE_FILE, open_private, storage_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,10 +85,8 @@ def command_lock(path: Path, command: str, timeout_s: float, *others: str) -> It
 
 
 def _open(path: Path) -> int:
-    try:
+    with storage_errors(path, "used"):
         return open_private(path, os.O_RDWR)
-    except OSError as error:
-        raise StorageFailed(f"{path} cannot be used: {error.strerror}") from error
 
 
 def has_locks(path: Path) -> bool:

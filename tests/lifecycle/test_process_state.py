@@ -26,7 +26,7 @@ from pathlib import Path
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.system.clock import Clock
 from jobmon_core.lifecycle.process_state import ProcessState
-from jobmon_core.lifecycle.process_state import HandoverFailed, hand_over
+from jobmon_core.lifecycle.process_state import hand_over
 from jobmon_core.store.home import Home
 from jobmon_core.store.monitor_slots import acquire_slot, slot_holders
 from jobmon_core.store.owner import acquire_jobs
@@ -69,7 +69,7 @@ try:
         if scenario == "gets a request":
             assert signal.sigtimedwait(Clock.WAKING, 300)
         state.exec_monitor()
-except HandoverFailed as error:
+except StorageFailed as error:
     print("failed:", error, flush=True)
 sys.stdin.readline()
 """

@@ -19,11 +19,11 @@ from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.output import with_log_paths
 from jobmon_core.app.jobs.report import collect_report
 from jobmon_core.app.records.redacted_copy import copy_json, copy_text, create_private, write_text
-from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.many.provenance.model import ScriptKind
 from jobmon_core.observe.logs.open_file import Unreadable
-from jobmon_core.system.files import failure_reason, read_own
+from jobmon_core.system.files import failure_reason, read_own, storage_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -79,18 +79,17 @@ def archive_job(
     if os.path.lexists(target) and not (target.is_dir() and not any(target.iterdir())):
         raise JobmonError(f"{target} exists already, and jobmon overwrites nothing: name another one")
     archive = Archive(ref, target)
-    try:
-        with tempfile.TemporaryDirectory(
-            prefix=".jobmon-archive-", dir=target.absolute().parent
-        ) as temporary:
-            folder = Path(temporary, f"job-{ref}")
-            folder.mkdir(mode=0o700)
-            if with_checkpoint:
-                archive.left_out += _copy_checkpoints(ctx, job, ref, folder / "checkpoints")
-            _fill(ctx, job, archive, folder, html)
-            _publish(folder, target)
-    except OSError as error:
-        raise StorageFailed(f"{target} cannot be written: {failure_reason(target, error)}") from error
+    parent = target.absolute().parent
+    with (
+        storage_errors(target, "written"),
+        tempfile.TemporaryDirectory(prefix=".jobmon-archive-", dir=parent) as temporary,
+    ):
+        folder = Path(temporary, f"job-{ref}")
+        folder.mkdir(mode=0o700)
+        if with_checkpoint:
+            archive.left_out += _copy_checkpoints(ctx, job, ref, folder / "checkpoints")
+        _fill(ctx, job, archive, folder, html)
+        _publish(folder, target)
     return archive
 
 

@@ -22,7 +22,7 @@ from jobmon_core.domain.many.groups.poll import summary, to_append
 from jobmon_core.domain.node.telemetry.summary import all_gpus, gpu_summary, latest_reports
 from jobmon_core.store.home import HOME_VARIABLE
 from jobmon_core.system.environment import user_environment
-from jobmon_core.system.files import failure_reason, open_private, write_atomically
+from jobmon_core.system.files import open_private, storage_errors, write_atomically
 from jobmon_core.system.runner import start_beside
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _start_beside(ctx: Context, group: Group, *arguments: str) -> None:
 def append_pending(log: GroupLog) -> int:
     """Append the pending text of a log, which was saved before; return the size of the file afterwards."""
     path = Path(log.path)
-    try:
+    with storage_errors(path, "written"):
         descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
         with open(descriptor, "r+b", buffering=0) as file:
             size = os.fstat(descriptor).st_size
@@ -106,8 +106,6 @@ def append_pending(log: GroupLog) -> int:
                 rest = rest[file.write(rest) or 0 :]
             os.fsync(descriptor)
             return os.fstat(descriptor).st_size
-    except OSError as error:
-        raise StorageFailed(f"{path} cannot be written: {failure_reason(path, error)}") from error
 
 
 def gpu_figures(ctx: Context, job: WatchedJob) -> GpuFigures | None:

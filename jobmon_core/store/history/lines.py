@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job.history.record import HistoryRecord
-from jobmon_core.system.files import failure_reason, open_private, private_folder
+from jobmon_core.system.files import open_private, private_folder, storage_errors
 from jobmon_core.system.json_codec import from_json, to_json
 from jobmon_core.system.lock import lock
 
@@ -29,12 +29,10 @@ def append(folder: Path, records: Iterable[HistoryRecord], host: str, now_s: flo
     lines = b"".join(json.dumps(to_json(each), separators=(",", ":")).encode() + b"\n" for each in records)
     month = time.strftime("%Y-%m", time.gmtime(now_s))
     path = private_folder(folder) / f"{month}.{host.partition('.')[0]}.jsonl"
-    try:
+    with storage_errors(path, "written"):
         descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
         with lock(folder / "append.lock"), open(descriptor, "r+b", buffering=0) as file:
             _append(file, lines)
-    except OSError as error:
-        raise StorageFailed(f"{path} cannot be written: {failure_reason(path, error)}") from error
 
 
 def _append(file: IO[bytes], lines: bytes) -> None:
