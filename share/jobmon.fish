@@ -286,7 +286,7 @@ complete -c jobmon -n '_shtab_jobmon_using history' -l sort -xka "ended wait tim
 complete -c jobmon -n '_shtab_jobmon_using history' -s n -l lines -x -d 'at most N runs; 0: all (default: 20)'
 complete -c jobmon -n '_shtab_jobmon_using history' -l json -d 'print JSON, as described below'
 complete -c jobmon -n '_shtab_jobmon_using history' -l csv -d 'print CSV with the keys of the JSON as header'
-complete -c jobmon -n '_shtab_jobmon_using history; and test $_shtab_jobmon_npos -eq 0' -ka "(jobmon completion jobs 2>/dev/null)" -d 'a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`'
+complete -c jobmon -n '_shtab_jobmon_using history; and test $_shtab_jobmon_npos -eq 0' -ka "(jobmon completion jobs 2>/dev/null)" -d 'a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`; or backfill, to add runs from accounting'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a efficiency -d 'show what ended jobs used of what they requested'
 complete -c jobmon -n '_shtab_jobmon_using efficiency' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using efficiency' -l since -x -d 'only jobs that ended since, e.g. 36h, 30d (default: 7d without JOB, else no limit)'

@@ -16,7 +16,7 @@ from jobmon.commands.common import (
     print_lines,
     table_console,
 )
-from jobmon.errors import UsageError
+from jobmon.errors import UsageError, say
 from jobmon.views.history import (
     among_json,
     among_lines,
@@ -28,7 +28,9 @@ from jobmon.views.history import (
     totals_json,
     totals_lines,
 )
+from jobmon.views.model import stamp
 from jobmon_core.app.history.look import past_runs, past_totals, run_among
+from jobmon_core.domain.humanize import count
 from jobmon_core.domain.job.history.totals import BY, SORTS, Wanted
 
 if TYPE_CHECKING:
@@ -40,6 +42,9 @@ stays when the job is forgotten. With JOB, the latest run of it beside earlier r
 EPILOG = """\
 HOURS are those for which GPUs, else CPUs, were allocated. WAIT begins when the job could have started.
 PER UNIT is the median of the seconds per step, epoch or whatever the log counts.
+
+`jobmon history backfill` adds runs that jobmon did not watch, from accounting: those of the last 30 days, or
+since --since, with one query for each week. What it knows of the runs that it watched stays.
 
 --json prints an object with runs, totals (a list with an object for each currency) and damaged_lines; with
 --by, a list of such totals, each with its label; with JOB, an object with run and earlier. Times are Unix
@@ -63,12 +68,15 @@ examples:
   jobmon history --by month
   jobmon history --by cause --since 90d --sort gpu-hours
   jobmon history 8123
-  jobmon history --csv -n 0 > runs.csv"""
+  jobmon history --csv -n 0 > runs.csv
+  jobmon history backfill --since 90d"""
+_BACKFILL, _BACKFILL_S = "backfill", 30 * 86_400.0
 _SHOWN = 20  # runs, unless -n says more
 
 
 def add_arguments(parser: Parser) -> None:
-    parser.add_argument("job", nargs="?", default="", metavar="JOB", help=JOB_HELP)
+    text = f"{JOB_HELP}; or {_BACKFILL}, to add runs from accounting"
+    parser.add_argument("job", nargs="?", default="", metavar="JOB", help=text)
     text = "only jobs or runs with this name, e.g. 'train*'"
     parser.add_argument("--name", default="", metavar="GLOB", help=text)
     parser.add_argument("--group", default="", metavar="GLOB", help="only runs of this group")
@@ -91,12 +99,26 @@ def run(options: Options) -> int:
     ctx = open_context()
     if options.json and options.csv:
         raise UsageError("--json and --csv exclude each other")
+    if options.job == _BACKFILL:
+        return _backfill(ctx, options)
     if options.job:
         _print_run(ctx, options)
     elif options.by:
         _print_totals(ctx, options)
     else:
         _print_runs(ctx, options)
+    return 0
+
+
+def _backfill(ctx: Context, options: Options) -> int:
+    from jobmon_core.app.history.backfill import backfill  # few want it, and it needs the scheduler
+
+    def report(until_s: float, found: int, new: int) -> None:
+        say(f"until {stamp(until_s, '%Y-%m-%d')}: {count(found, 'run')} in accounting, {new:,} new")
+
+    period_s = _BACKFILL_S if options.since is None else options.since
+    done = backfill(ctx, ctx.clock.now() - period_s, report)
+    print(f"added {count(done.added, 'run')}; {done.known:,} were known")
     return 0
 
 

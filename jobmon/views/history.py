@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 _HEADERS = ("JOB", "NAME", "STATE", "ENDED", "WAIT", "TIME", "HOURS", "PER UNIT", "CAUSE")
 _STEPS = ((1, 10), (8, 10), (7, 6), (2, 6), (1, 4), (8, 5), (0, 6))
 _STYLES = {Outcome.SUCCESS: Style.GOOD, Outcome.CANCELLED: Style.DIM, Outcome.FAILURE: Style.BAD}
-_NONE = "the history has no such run; a watched job adds one when it has ended"
+_NONE = (
+    "the history has no such run; a watched job adds one when it has ended, "
+    "`jobmon history backfill` adds those in accounting"
+)
 _UNKNOWN = "-"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins a formula
 

@@ -243,6 +243,7 @@ class Backend(NamedTuple):
         pending_facts: what a job on a cluster waits for.
         job_control: of a cluster.
         step_usage: what running jobs of the default cluster use, by raw job id.
+        past_runs: all runs on a cluster of a user at some time in between (Unix seconds), with their steps.
         remote_jobs: of a service; None if the backend's jobs have numbers.
         cluster_resources: what a service has and what its jobs hold.
         manual_commands: how a user handles the job with this number and name, of a service.
@@ -274,6 +275,7 @@ class Backend(NamedTuple):
     pending_facts: Callable[[Runner, JobRef, str], PendingFacts | NotListed | Unreachable] | None = None
     job_control: Callable[[BackendResources, str], JobControl] | None = None
     step_usage: Callable[[Runner, Sequence[int]], Mapping[int, StepUsage]] | None = None
+    past_runs: Callable[[Runner, str, str, float, float], list[JobRow] | Disabled | Unreachable] | None = None
     remote_jobs: Callable[[BackendResources, str], RemoteJobs] | None = None
     cluster_resources: Callable[[BackendResources, str], ClusterResources | Unreachable] | None = None
     manual_commands: Callable[[BackendResources, str, int, str], ManualCommands] = lambda *_: ManualCommands()

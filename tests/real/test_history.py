@@ -65,3 +65,37 @@ def test_a_run_that_cannot_be_added_does_not_delay_its_message_and_is_added_late
     assert user.jobmon("recover").returncode == 0
     eventually(lambda: user.job(job_id).record_due_s is None, 400)
     assert len(_runs(user, job_id)) == 1
+
+
+def test_backfill_adds_what_was_not_watched_once_and_leaves_what_was(user: User) -> None:
+    watched = user.submit(user.script("sleep 1; exit 3"))
+    user.told(watched)
+    before = _runs(user, watched)
+    others = [int(user.slurm("sbatch", "--parsable", "-a", "1-2", "--wrap", "sleep 1")) for _ in range(2)]
+    counting = (
+        "sacct",
+        "-X",
+        "-n",
+        "-P",
+        "-j",
+        ",".join(map(str, others)),
+        "-o",
+        "JobID,ElapsedRaw,AllocCPUS,End,State",
+    )
+
+    def ended() -> list[list[str]]:
+        return [line.split("|") for line in user.slurm(*counting).splitlines() if line.endswith("COMPLETED")]
+
+    eventually(lambda: len(ended()) == 4)
+    assert "added" in user.jobmon("history", "backfill", "--since", "1d").stdout
+    for job_id in others:
+        found = {
+            run["job_id"]: (run["run_s"], run["cpus"], run["from_accounting"]) for run in _runs(user, job_id)
+        }
+        expected = {
+            row[0]: (float(row[1]), int(row[2]), True) for row in ended() if row[0].startswith(str(job_id))
+        }
+        assert found == expected
+    assert _runs(user, watched) == before
+    again = user.jobmon("history", "backfill", "--since", "1d")
+    assert again.stdout.startswith("added 0 runs;"), again

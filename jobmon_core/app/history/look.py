@@ -86,5 +86,8 @@ def _run(ctx: Context, history: History, argument: str) -> HistoryRecord:
     else:
         found = history.of_job(ref.job_id, ref.key)
     if not found:
-        raise UnknownJob(f"the history has no run of {argument}: a watched job adds one when it has ended")
+        raise UnknownJob(
+            f"the history has no run of {argument}: a watched job adds one when it has ended; "
+            "`jobmon history backfill` adds those in accounting"
+        )
     return found[0]

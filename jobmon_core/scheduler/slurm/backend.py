@@ -101,4 +101,5 @@ SLURM = Backend(
     pending_facts=deferred("slurm.pending", "ask_pending"),
     job_control=_job_control,
     step_usage=deferred("slurm.sacct", "ask_step_usage"),
+    past_runs=deferred("slurm.client", "past_runs"),
 )

@@ -14,7 +14,7 @@ from jobmon_core.scheduler.slurm import commands, scontrol, squeue, values
 from jobmon_core.system.runner import Ran, Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from jobmon_core.domain.slurm.rows import JobRow, RecordAnswer
     from jobmon_core.scheduler.slurm.find_submitted import Sessions
@@ -27,6 +27,7 @@ TIMEOUT_S = 120.0
 _SEARCH_TIMEOUT_S = 15.0  # of one query; the user waits, and the whole search takes about a minute
 
 _VERSION_TIMEOUT_S = 10.0
+_PAST_TIMEOUT_S = 300.0  # the whole past of a week takes a busy database a while
 
 _UNKNOWN_JOB = "Invalid job id specified"
 _NO_ACCOUNTING = "Slurm accounting storage is disabled"
@@ -95,15 +96,30 @@ class SlurmScheduler:
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
     ) -> str | Disabled | Unreachable:
         """See `Scheduler`."""
-        from jobmon_core.scheduler.slurm import sacct
-
         if not job_ids:
             return ""  # without ids sacct would list all of today's jobs
+        return self._sacct(lambda fields: commands.accounting(job_ids, fields, self._cluster), within_s)
+
+    def past_runs(self, user: str, since_s: float, until_s: float) -> list[JobRow] | Disabled | Unreachable:
+        """Query the runs of a user at some time in between (Unix seconds)."""
+        from jobmon_core.scheduler.slurm import sacct
+
+        answer = self._sacct(
+            lambda fields: commands.accounting_between(user, since_s, until_s, fields, self._cluster),
+            _PAST_TIMEOUT_S,
+        )
+        return [*sacct.read_rows(answer)] if isinstance(answer, str) else answer
+
+    def _sacct(
+        self, argv_of: Callable[[Sequence[str]], Sequence[str]], within_s: float
+    ) -> str | Disabled | Unreachable:
+        from jobmon_core.scheduler.slurm import sacct
+
         fields = self._fields or commands.accounting_fields_of(self._sacct_version())
-        answer = self._run(commands.accounting(job_ids, fields, self._cluster), within_s)
+        answer = self._run(argv_of(fields), within_s)
         if isinstance(answer, Ran) and _UNKNOWN_FIELD in answer.stderr:
             self._fields = self._supported_fields(fields)
-            answer = self._run(commands.accounting(job_ids, self._fields, self._cluster), within_s)
+            answer = self._run(argv_of(self._fields), within_s)
         if isinstance(answer, Ran) and _NO_ACCOUNTING in answer.stderr:
             return Disabled()
         ran = _checked(answer)
@@ -178,3 +194,10 @@ def _checked(answer: Result) -> Ran | Unreachable:
     if not answer.stdout and "error:" in answer.stderr:
         return Unreachable(answer.error_text)
     return answer
+
+
+def past_runs(
+    runner: Runner, cluster: str, user: str, since_s: float, until_s: float
+) -> list[JobRow] | Disabled | Unreachable:
+    """See `Backend`."""
+    return SlurmScheduler(runner, cluster).past_runs(user, since_s, until_s)

@@ -139,6 +139,15 @@ def accounting(job_ids: Sequence[int], fields: Sequence[str], cluster: str) -> l
     return ["sacct", *cluster_args(cluster), *output, "-j", ids, "-o", ",".join(fields)]
 
 
+def accounting_between(
+    user: str, since_s: float, until_s: float, fields: Sequence[str], cluster: str
+) -> list[str]:
+    """List all runs of a user's jobs at some time in between; ``uts`` is Slurm's word for Unix seconds."""
+    output = ["-D", "-P", f"--delimiter={SEP}"]
+    period = ["-S", f"uts{since_s:.0f}", "-E", f"uts{until_s:.0f}"]
+    return ["sacct", *cluster_args(cluster), *output, "-u", user, *period, "-o", ",".join(fields)]
+
+
 def supported_accounting_fields() -> list[str]:
     """List those of this sacct."""
     return ["sacct", "--helpformat"]

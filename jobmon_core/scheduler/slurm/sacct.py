@@ -48,17 +48,21 @@ def is_answer(text: str) -> bool:
 
 def read_accounting(text: str, job_id: int) -> tuple[JobRow, ...]:
     """Parse the rows of a job, its tasks and components, oldest run first."""
+    prefixes = tuple(f"{job_id}{separator}" for separator in (SEP, "_", "+", "."))
+    matching = (row for row in read_rows(text, prefixes) if row.ref.job_id == job_id)
+    return tuple(sorted(matching, key=lambda row: row.submit_s or 0))
+
+
+def read_rows(text: str, prefixes: tuple[str, ...] = ("",)) -> Iterator[JobRow]:
+    """Parse the rows of all jobs whose records begin so."""
     header, _, body = text.partition("\n")
     names = header.split(SEP)
-    prefixes = tuple(f"{job_id}{separator}" for separator in (SEP, "_", "+", "."))
     rows = (
         defaultdict(str, zip(names, record.split(SEP, len(names) - 1), strict=True))
         for record in _records(body)
         if record.startswith(prefixes) and record.count(SEP) >= len(names) - 1
     )
-    parsed = (_row(run) for run in _joined(_runs(rows)))
-    matching = (row for row in parsed if row and row.ref.job_id == job_id)
-    return tuple(sorted(matching, key=lambda row: row.submit_s or 0))
+    return (row for run in _joined(_runs(rows)) if (row := _row(run)))
 
 
 def _records(body: str) -> Iterator[str]:

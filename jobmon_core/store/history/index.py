@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.job.history.record import HistoryRecord
+from jobmon_core.domain.job.history.record import HistoryKey, HistoryRecord
 from jobmon_core.domain.job.history.totals import Totals, by_node, names_of
 from jobmon_core.store.history.lines import MAX_LINE_BYTES, read_lines
 from jobmon_core.system.files import open_private, remove_file
@@ -111,6 +111,11 @@ class History:
         """
         query = "SELECT file, place FROM runs WHERE job_id = ? AND ? IN ('', task) ORDER BY ended_s DESC"
         return read_lines(self.folder, self.index.execute(query, (job_id, task)).fetchall())
+
+    def keys(self, since_s: float) -> set[HistoryKey]:
+        """The runs that ended since then (Unix seconds)."""
+        query = f"SELECT {', '.join(_KEY)} FROM runs WHERE ended_s >= ?"  # noqa: S608 - our own words
+        return {HistoryKey(*row) for row in self.index.execute(query, (since_s,))}
 
     def totals(self, wanted: Wanted, by: str = "") -> list[Totals]:
         """Return what the wanted runs took: all together, or by one of `BY`; one more for each currency."""

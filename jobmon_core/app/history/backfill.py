@@ -1,0 +1,81 @@
+"""Add runs that jobmon did not watch to the history, from accounting."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.backends import DEFAULT_BACKEND
+from jobmon_core.domain.errors import SchedulerMissing, SchedulerUnavailable
+from jobmon_core.domain.job.history.record import record_of_row
+from jobmon_core.domain.slurm.rows import Disabled, Unreachable
+from jobmon_core.scheduler.backends import find_backend
+from jobmon_core.store.history.index import open_history
+from jobmon_core.store.history.lines import append
+from jobmon_core.system.runner import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.job.history.record import HistoryRecord
+    from jobmon_core.domain.slurm.rows import JobRow
+
+WEEK_S = 7 * 86_400.0
+_PAUSE_S = 10.0  # between two queries: others need the database, too
+
+
+class Backfilled(NamedTuple):
+    """What accounting had."""
+
+    added: int
+    known: int  # that the history had already
+
+
+def backfill(
+    ctx: Context, since_s: float, report: Callable[[float, int, int], None], pause_s: float = _PAUSE_S
+) -> Backfilled:
+    """Add the runs that ended since then (Unix seconds), with one query for each week.
+
+    After each, ``report`` takes the end of that week, how many runs ended in it, and how many are new.
+
+    Raises:
+        SchedulerMissing: there is no accounting.
+        SchedulerUnavailable: accounting did not answer; earlier weeks were added.
+        StorageFailed: the history cannot be read or written.
+    """
+    now_s = ctx.clock.now()
+    added = known = 0
+    with open_history(ctx.home.history) as history:
+        keys = history.keys(since_s)
+    while since_s < now_s:
+        until_s = min(since_s + WEEK_S, now_s)
+        found = {each.key: each for each in _ended(ctx, since_s, until_s)}
+        new = {key: each for key, each in found.items() if key not in keys}
+        if new:
+            append(ctx.home.history, new.values(), os.uname().nodename, now_s)
+        added, known = added + len(new), known + len(found) - len(new)
+        keys |= new.keys()
+        report(until_s, len(found), len(new))
+        since_s = until_s
+        if since_s < now_s:
+            ctx.clock.wait(pause_s)
+    return Backfilled(added, known)
+
+
+def _ended(ctx: Context, since_s: float, until_s: float) -> Iterator[HistoryRecord]:
+    for row in _rows(since_s, until_s):
+        if row.end_s is not None and since_s <= row.end_s < until_s and not row.state.is_alive:
+            record = record_of_row(row, ctx.clock.now())
+            if record:
+                yield record
+
+
+def _rows(since_s: float, until_s: float) -> list[JobRow]:
+    ask = find_backend(DEFAULT_BACKEND).past_runs
+    answer = ask(Runner(), "", str(os.getuid()), since_s, until_s) if ask else Disabled()
+    if isinstance(answer, Disabled):
+        raise SchedulerMissing("this cluster has no accounting, so it has no runs for the history")
+    if isinstance(answer, Unreachable):
+        raise SchedulerUnavailable(f"accounting did not answer: {answer.why}; what was found before is kept")
+    return answer
