@@ -23,8 +23,7 @@ _CHANGES_TIMEOUT_S = 15.0  # the search for changes itself ends sooner
 def end_steps(job: WatchedJob, keys: tuple[str, ...], files: EndFiles) -> list[Step[Diagnoses]]:
     """Return the steps that diagnose these tasks: each adds to what the ones before found.
 
-    A step that fails costs the others nothing. They import what they need, so that a waiting monitor stays
-    small.
+    One that fails costs the others nothing. They import what they need: a waiting monitor stays small.
     """
 
     def diagnose(_: Diagnoses) -> Diagnoses:

@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.logs.progress.log.fold import FileState, LogState, ReaderState, fold
-from jobmon_core.domain.logs.progress.log.judge import judge
-from jobmon_core.domain.logs.progress.log.merge import merged
+from jobmon_core.domain.logs.progress.log.judge import judge, merged
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.updates import end_of_block, split_updates, thinned

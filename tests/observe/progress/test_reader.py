@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobmon_core.domain.logs.progress.log.fold import ReaderState
-from jobmon_core.domain.logs.progress.log.merge import merged
+from jobmon_core.domain.logs.progress.log.judge import merged
 from jobmon_core.domain.logs.progress.model import Progress
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader, read_progress
