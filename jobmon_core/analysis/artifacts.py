@@ -1,4 +1,4 @@
-"""Look at the outputs and checkpoints of a running job, where the user, its log or its script names them."""
+"""Look at the outputs and checkpoints that the user, the log or the script of a running job names."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def look_at_found_outputs(
     *,
     listings: Listings,
 ) -> tuple[Artifacts, tuple[Event, ...]]:
-    """Return what is in the folder that the log or the script names, and an event for a new checkpoint."""
+    """Return what is in the folder that the log or the script names, and a new checkpoint's event."""
     folder = before.outputs.folder if before.outputs else ""
     searched_bytes = before.searched_bytes
     if not folder:
@@ -132,9 +132,9 @@ def _search(job: WatchedJob, task: Task, searched_bytes: int, listings: Listings
 
 
 def folders_named(job: WatchedJob, task: Task, searched_bytes: int = 0, script: str = "") -> list[str]:
-    """Return the folders that the log or the script of a task names, absolute, the likeliest first.
+    """Return the folders that the log or the script names, the likeliest first; they need not exist.
 
-    They need not exist. Of the logs, ``searched_bytes`` were searched before.
+    Of the logs, ``searched_bytes`` were searched before.
     """
     paths = [path for path in dict.fromkeys(log_files(job, task)) if path not in ("", os.devnull)]
     named = [*(_in_script(job, task, script) if not searched_bytes else ()), *_in_logs(paths, searched_bytes)]
@@ -143,7 +143,7 @@ def folders_named(job: WatchedJob, task: Task, searched_bytes: int = 0, script: 
 
 
 def is_general(folder: str, workdir: str) -> bool:
-    """Whether a folder holds the work of many jobs: the working directory, the home, or one above them."""
+    """Whether many jobs work in a folder: the working directory, the home, or one above them."""
     place = os.path.join(os.path.realpath(folder), "")  # noqa: PTH118 - texts
     own = (workdir, os.path.expanduser("~"), "/tmp")  # noqa: PTH111, S108 - nothing is written there
     return any(os.path.join(os.path.realpath(each), "").startswith(place) for each in own)  # noqa: PTH118 - texts
@@ -197,7 +197,7 @@ def artifacts_key(job: WatchedJob, task: Task) -> str | None:
 
 
 def own_artifacts(job: WatchedJob, found: Artifacts) -> Artifacts:
-    """Return those outputs and checkpoints of a task that no other task of its array writes."""
+    """Return what no other task of the array writes."""
     settings = job.own_settings
     saved = (settings.checkpoint_dir or settings.output_dir) + settings.checkpoint_pattern
     written = settings.output_dir + settings.output_pattern
@@ -255,7 +255,7 @@ def _own_part(listing: Listing, own: OwnFiles) -> Listing:
 def outputs_elsewhere(
     known: Mapping[str, Artifacts], listings: Iterable[Listing], now_s: float
 ) -> dict[str, Artifacts]:
-    """Return the outputs of a job on another machine, by key: its files cannot be read here."""
+    """Return the outputs of a job on another machine, by key."""
     listing = next(iter(listings), None)
     if listing is None:
         return {}
@@ -268,6 +268,6 @@ def _names(job: WatchedJob, task: Task, names: tuple[str, ...]) -> list[str]:
 
 
 def _started_s(job: WatchedJob, task: Task) -> float:
-    """Return the start of the run that writes the files; of an array that shares them, its submission."""
+    """Return the start of the run, or the submission of an array that shares the files."""
     own = task.start_s if artifacts_key(job, task) == task.key else None
     return own or job.submitted_s or job.registered_s

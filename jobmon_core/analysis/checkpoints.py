@@ -81,10 +81,10 @@ def checkpoints_of_task(search: CheckpointSearch) -> FoundCheckpoints:
 def looks_for_checkpoints(
     search: CheckpointSearch, *, since_s: float = float("inf"), further: Sequence[str] = ()
 ) -> Iterator[FoundCheckpoints]:
-    """Yield what each folder has in which a task may save: the one that is named, else those that are found.
+    """Yield what the folder has that is named for checkpoints, else each that is found.
 
-    What was saved since ``since_s``, before the start of the run, counts too. ``further`` folders come last,
-    without those below them. Raises JobmonError if the machine of the job does not answer.
+    What was saved since ``since_s`` counts too. ``further`` folders come last, without those below them.
+    Raises JobmonError if the machine of the job does not answer.
     """
     job, task, machine = search.job, search.task, search.machine
     named = checkpoint_folder(job, task)
@@ -112,7 +112,6 @@ def looks_for_checkpoints(
 
 
 def _folders(search: CheckpointSearch) -> Iterator[str]:
-    """Yield where checkpoints may be: as the monitor has seen, the log says, the script says."""
     job, task = search.job, search.task
     if search.machine:
         yield from _mentioned(job, task, search.machine.folders[-1])

@@ -1,4 +1,4 @@
-"""Look for what shows that a job has done its work; a monitor calls this in a short-lived child."""
+"""Look for what shows that a job has done its work."""
 
 from __future__ import annotations
 

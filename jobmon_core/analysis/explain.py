@@ -77,7 +77,7 @@ def explain(
 def explain_files(
     evidence: SlurmEvidence, paths: Sequence[str], user_patterns: Path | None = None
 ) -> Diagnosis:
-    """Return a diagnosis from the ends of the logs; without a root cause, also from their beginnings."""
+    """Return a diagnosis from the ends of the logs; without a root cause, from their beginnings, too."""
     analyser = _Analyser(evidence, user_patterns)
 
     def read_ends() -> None:
@@ -104,7 +104,7 @@ class _Analyser:
         self._analysis = LogAnalysis((), LogLines(()))
 
     def diagnosis(self, *steps: Callable[[], None], is_of_file: bool = False) -> Diagnosis:
-        """Run the reading steps until a failed job's log shows a root cause, and return the diagnosis."""
+        """Run the steps until a failed job's log shows a root cause."""
         for step in steps:
             step()
             lines = LogLines(self._parts)
@@ -142,7 +142,6 @@ class _Analyser:
         self._parts[:0] = [read_rank_log(path).appended_to(self._earlier.get(path)) for path in paths]
 
     def read_beginnings(self) -> None:
-        """Read the beginnings of the logs of which only the end was read."""
         incomplete = [part for part in self._parts if part.texts and not part.complete]
         self._parts[:0] = [_head_before(part) for part in incomplete]
 
@@ -178,7 +177,7 @@ def _silent_s(evidence: SlurmEvidence, stdout_path: str, stderr_path: str) -> fl
 
 
 def with_what_failed(diagnosis: Diagnosis) -> Diagnosis:
-    """Return the diagnosis with the failure in the log's words, and without the secrets in its lines."""
+    """Return the diagnosis with the failure in the log's words, and without secrets."""
     diagnosis = _redacted(diagnosis)
     diagnosis = replace(diagnosis, what_failed=what_failed_in_log(diagnosis))
     return replace(diagnosis, advice=advice_with_module(diagnosis))

@@ -26,7 +26,7 @@ _MIN_SAMPLES = 3  # of the progress: with fewer, there is no course to draw
 
 
 def diagnoses_of(job: WatchedJob, keys: Iterable[str], files: EndFiles) -> dict[str, Diagnosis]:
-    """Return a diagnosis for each ended task in ``keys``, after reading on to the ends of the logs."""
+    """Return a diagnosis for each ended task, after reading on to the ends of the logs."""
     from jobmon_core.analysis.triage import with_workers  # not at the top: as in `explain_task`
     from jobmon_core.domain.job.tracking.lost_worker import with_lost_worker
 
@@ -48,7 +48,7 @@ def diagnoses_of(job: WatchedJob, keys: Iterable[str], files: EndFiles) -> dict[
 
 
 def explain_task(job: WatchedJob, task: Task, end: End, user_patterns: Path | None) -> Diagnosis:
-    """Return why a task ended as ``end`` says, by the logs of its latest run."""
+    """Return why a task ended as ``end`` says, by the logs of its run."""
     # not at the top: the idle monitor must stay small
     from jobmon_core.analysis.explain import explain, job_patterns
 
@@ -67,7 +67,7 @@ def explain_task(job: WatchedJob, task: Task, end: End, user_patterns: Path | No
 def with_progress(
     diagnosis: Diagnosis, job: WatchedJob, end: End, followed: TaskProgress | None
 ) -> Diagnosis:
-    """Return the diagnosis of an ended task, with how far it came if that is known."""
+    """Return the diagnosis with how far the task came."""
     from jobmon_core.domain.logs.progress.result import with_result, with_time_needed  # likewise
 
     if followed is None:
@@ -119,7 +119,7 @@ def evidence_of(end: End, backend: str = DEFAULT_BACKEND) -> SlurmEvidence:
 
 
 def canceller_name(uid: int) -> str:
-    """Return who cancelled a job: `YOU`, a user name, or ``user 1001`` if the uid has no name."""
+    """Return who cancelled a job: `YOU`, a user name, or ``user 1001``."""
     if uid == os.getuid():
         return YOU
     name = user_name(uid)

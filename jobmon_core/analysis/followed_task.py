@@ -1,4 +1,4 @@
-"""What one look at a running task begins with; and whether the task moves, and ends before its time limit."""
+"""What one look at a running task begins with, and whether the task moves and will end in time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TaskLook(NamedTuple):
 
 
 def look_at_pace(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Event, ...]]:
-    """Return a running task with its known problems, and what is new in this look."""
+    """Return a running task with its known problems, and what is new."""
     if before.progress is None:
         return before, ()
     settings = look.job.own_settings

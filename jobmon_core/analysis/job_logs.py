@@ -94,10 +94,9 @@ def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
 
 
 def named_logs(job: WatchedJob, task: Task, own: OwnFiles | None = None) -> tuple[str, ...]:
-    """Return the further logs of ``own``: those that the settings name, and those of watched workers.
+    """Return the further logs of ``own``: those that the settings name for one task, and those of workers.
 
-    Of more than 64, the 32 that were written first and last are returned; none if all tasks of an array share
-    the pattern.
+    Of more than 64, the 32 that were written first and last.
     """
     candidates = {*_globbed(job, task), *job.worker_logs}.difference(log_files(job, task))
     found = [(modified_s(path), path) for path in candidates]
@@ -120,12 +119,12 @@ def _globbed(job: WatchedJob, task: Task) -> list[str]:
 
 
 def is_shared(job: WatchedJob, path: str) -> bool:
-    """Whether all tasks of an array share a path that the user names."""
+    """Whether all tasks of an array share a path."""
     return _is_of_array(job) and not re.search(r"%\d*[ajJ]", path)
 
 
 def named_path(job: WatchedJob, task: Task, path: str) -> str:
-    """Return a path that the user names, or a part of it, with Slurm's ``%`` patterns expanded."""
+    """Return a path, or a part of it, with Slurm's ``%`` patterns expanded."""
     return expand(path, _context(job, task))
 
 
@@ -150,7 +149,7 @@ def own_files(job: WatchedJob, task: Task, origin: Origin = Origin.NAMED) -> Own
 
 
 def own_files_here(job: WatchedJob, task: Task) -> OwnFiles:
-    """Return which logs the latest run of a task wrote; those of other machines are copied to this."""
+    """Return which logs the latest run wrote; those of other machines are copied to this."""
     return replace(own_files(job, task), machine=Machine.THIS)
 
 
@@ -181,13 +180,13 @@ def start_of_run_s(job: WatchedJob, task: Task) -> float:
 
 
 def checkpoint_folder(job: WatchedJob, task: Task) -> str:
-    """Return the folder that the job's settings name for checkpoints, else for outputs."""
+    """Return the folder that the settings name for checkpoints, else for outputs."""
     folder = job.own_settings.checkpoint_dir or job.own_settings.output_dir
     return named_path(job, task, folder) if folder else ""
 
 
 def written_by_run_s(path: str, own: OwnFiles) -> float | None:
-    """Return when a path was last written (Unix seconds), if it is one of ``own``."""
+    """Return when a path was last written, if it is one of ``own``."""
     with suppress(OSError, ValueError):
         at_s = os.stat(path).st_mtime  # noqa: PTH116 - as in the modules that read logs: paths are strings
         return at_s if own.include(at_s) else None
@@ -195,12 +194,12 @@ def written_by_run_s(path: str, own: OwnFiles) -> float | None:
 
 
 def last_write_s(paths: Iterable[str]) -> float | None:
-    """Return when the latest of these regular files was last written (Unix seconds)."""
+    """Return when the latest of these regular files was written (Unix seconds)."""
     return max(filter(None, map(modified_s, paths)), default=None)
 
 
 def modified_s(path: str) -> float:
-    """Return when a regular file was last written (Unix seconds); 0 for anything else."""
+    """Return when a regular file was written (Unix seconds); 0 for anything else."""
     try:
         status = os.stat(path)  # noqa: PTH116 - as in the modules that read logs: paths are strings
     except (OSError, ValueError):
@@ -230,7 +229,7 @@ def read_script(path: str) -> str:
 
 
 def _expand(job: WatchedJob, task: Task, template: str) -> str:
-    """Expand a template. If the host or Slurm's version affects the result, prefer a path that exists."""
+    """If the host or Slurm's version affects the result, prefer a path that exists."""
     import glob  # not at the top: a waiting monitor does not load it
 
     context = _context(job, task)

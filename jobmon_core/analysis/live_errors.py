@@ -1,7 +1,6 @@
 """Search the new lines in the logs of a running task for failures.
 
-`domain.logs.progress.events.errors` decides which of them are reported. A quick search rules out nearly all
-text; only what it finds is analysed, as the logs of an ended job are.
+A quick search rules out nearly all text; what it finds is analysed as the logs of an ended job are.
 """
 
 from __future__ import annotations
@@ -99,7 +98,6 @@ def _result(
 
 
 def _own_expressions(look: TaskLook) -> tuple[str, ...]:
-    """Return the expressions of the user and the job that may show a failure."""
     settings = look.job.own_settings
     of_job = [each.regex for each in settings.error_patterns if not each.is_warning]
     if look.user_patterns is None or not look.user_patterns.exists():
@@ -155,7 +153,7 @@ def _progress_by_log(look: TaskLook, reader: ReaderState) -> dict[str, float | N
 
 
 def _skipped(log: SearchedLog, size: int, inode: int) -> SearchedLog:
-    """Return a log whose content is that of an earlier run, as if it had been searched."""
+    """Return a log of an earlier run as if it had been searched."""
     from jobmon_core.observe.logs.read import read_tail  # rarely needed
 
     earlier = read_tail(log.path).as_earlier_log() if size else None

@@ -71,7 +71,7 @@ _FOLLOWERS = (look_at_pace, look_for_errors, look_at_launch, look_at_measures)
 
 @dataclass(frozen=True, slots=True)
 class ProgressState:
-    """The content of a progress file: a `JobProgress`, and the states from which the next look continues."""
+    """The content of a progress file: a `JobProgress`, and where the next look continues."""
 
     updated_s: float = 0.0
     tasks: dict[str, ReadTask] = field(default_factory=dict)  # by task key
@@ -302,7 +302,7 @@ def settings_of_task(job: WatchedJob) -> JobSettings:
 def with_known_total(
     progress: Progress | None, settings: JobSettings, folder: str, own: OwnFiles
 ) -> Progress | None:
-    """Return the progress with the total of the settings, else of the log, else of the newest checkpoint."""
+    """Return the progress with the total of the settings, the log, or the newest checkpoint."""
     progress = with_total(progress, settings.total_items)
     if not folder or progress is None or progress.total is not None:
         return progress
@@ -330,7 +330,7 @@ def _of_this_run(known: ReadTask, task: Task) -> ReadTask:
 
 
 def _of_unit(known: ReadTask, progress: Progress | None) -> ReadTask:
-    """If a task now counts in another unit, drop the samples in the old one, without reporting a restart."""
+    """If a task now counts in another unit, drop the old samples, without reporting a restart."""
     if progress is None or known.progress is None or known.progress.unit == progress.unit:
         return known
     history = History(started_s=known.history.started_s)

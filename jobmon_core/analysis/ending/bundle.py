@@ -1,4 +1,4 @@
-"""Write the diagnostics bundle of a task that failed; a monitor calls this in a short-lived child."""
+"""Write the diagnostics bundle of a task that failed."""
 
 from __future__ import annotations
 

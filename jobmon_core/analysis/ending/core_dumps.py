@@ -55,7 +55,6 @@ def with_core_dump(
 
 
 def _folders(workdir: str, pattern: str) -> tuple[str, ...]:
-    """Return where core dumps may be: the working directory, and the folder that the pattern names."""
     folder = pattern.rpartition("/")[0] if pattern.startswith("/") else ""
     return tuple(dict.fromkeys(each for each in (workdir, folder) if each and "%" not in each))
 

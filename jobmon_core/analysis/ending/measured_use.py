@@ -19,7 +19,7 @@ MAX_CLOCK_SKEW_S = 60.0
 
 
 def node_histories(telemetry: TaskTelemetry, start_s: float) -> tuple[NodeHistory, ...]:
-    """Return, by node, what agents measured of the run that started at ``start_s`` (Unix seconds)."""
+    """Return, by node, what agents measured of the run that started at ``start_s``."""
     return tuple(
         NodeHistory(
             node,

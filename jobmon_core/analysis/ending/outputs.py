@@ -1,4 +1,4 @@
-"""Verify the outputs of ended tasks, and read their results; a monitor calls this in a short-lived child."""
+"""Verify the outputs of ended tasks, and read their results."""
 
 from __future__ import annotations
 
@@ -111,15 +111,11 @@ def with_known_outputs(diagnosis: Diagnosis, at_the_end: Diagnosis | None) -> Di
 
 
 def own_outputs(job: WatchedJob, task: Task) -> OwnFiles:
-    """Return which files are the outputs of a task: of all its runs, if the task was requeued.
-
-    If the tasks of an array share the files, they are those of all tasks.
-    """
+    """Return which files are the outputs of a task: of all its runs, or of all tasks that share them."""
     return own_files_of_runs(job, task, are_shared=_are_shared(job))
 
 
 def _are_shared(job: WatchedJob) -> bool:
-    """Whether all tasks of an array share the outputs that the user named."""
     settings = job.own_settings
     named = settings.output_dir + settings.output_pattern + settings.checkpoint_dir
     named += "".join(settings.results)
@@ -194,7 +190,7 @@ def _newest_checkpoint(job: WatchedJob, task: Task, progress: JobProgress) -> Ch
 
 
 def _wrote_anything(folder: str, own: OwnFiles) -> bool:
-    """Whether anything up to two folders below a folder is from this run; also if not all was listed."""
+    """Whether anything up to two folders below is from this run, or may be."""
     found = list_files(folder, _ANYTHING, folders=True)
     return found.is_partial or any(each.modified_s >= own.since_s for each in found.files)
 
@@ -274,7 +270,7 @@ def read_results(job: WatchedJob, task: Task, own: OwnFiles) -> Results:
 
 
 def _quote(path: str) -> Quote:
-    """Return what a file says; of a large one, its first line and its last ones."""
+    """Of a large file, return the first line and the last ones."""
     name = os.path.basename(path)  # noqa: PTH119 - of a text
     tail = read_tail(path, _TAIL_BYTES)
     lines = tail.texts

@@ -1,4 +1,4 @@
-"""What changed since a job last worked. A monitor runs this in a helper process."""
+"""What changed since a job last worked."""
 
 from __future__ import annotations
 
@@ -94,10 +94,10 @@ def changes_lines(
     found: Mapping[str, Diagnosis],
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, str]:
-    """Return what changed while each task ran, and since its script last succeeded, as far as it is known.
+    """Return what changed while each task ran, and since its script last succeeded.
 
-    ``found`` are the diagnoses of the tasks, by their keys: one that has failed or is doubtful has a line.
-    The earlier jobs are read once. After four seconds of ``clock``, the tasks that are left have no line.
+    A task that has failed or is doubtful by the diagnosis ``found`` has a line. The earlier jobs are read
+    once. After four seconds of ``clock``, the tasks that are left have none.
     """
     until_s, run, good, commits = clock() + _SEARCH_FOR_S, compared_run(home, job), None, None
     lines = dict[str, str]()

@@ -1,4 +1,4 @@
-"""Decide what follows the end of an attempt: collect its facts, pick the checkpoint, apply the rules."""
+"""Decide what follows the end of an attempt."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def decision_about(
 
 
 def _unseen(job: WatchedJob, task: Task) -> str:
-    """Return that a job of Ray may have saved where only its cluster sees it; else empty."""
+    """Return that a job of Ray may have saved where only its cluster sees it."""
     folder = checkpoint_folder(job, task) if is_ray(job.backend) else ""
     place = folder if os.path.isdir(folder) else os.path.dirname(folder)  # noqa: PTH112, PTH120 - texts
     if not folder or os.access(place, os.R_OK | os.X_OK):

@@ -1,10 +1,8 @@
 """Pick the checkpoint from which the next attempt of a lineage resumes, and see that it is still the same.
 
-Only what is certainly complete is picked: a run that resumes from half a checkpoint fails, or silently starts
-from scratch, and either costs more than the steps since the checkpoint before it.
-
-Loading a checkpoint may execute code. So all of its files must belong to the user or to root, those to which
-its links lead included: others may write to the folder.
+It must be complete: a run that resumes from half a checkpoint fails, or silently starts from scratch, which
+costs more than the steps since the one before. Loading it may execute code: all of its files, and those to
+which its links lead, must belong to the user or to root.
 """
 
 from __future__ import annotations
@@ -81,7 +79,7 @@ def work_of(task: Task, progress: JobProgress) -> Progress | None:
 
 
 def _newest(complete: Sequence[PickedCheckpoint]) -> PickedCheckpoint | None:
-    """Return the newest of these; of numbered ones, that of the highest step or epoch, as the newest has."""
+    """Return the newest of these; of numbered ones, that of the highest step or epoch."""
     latest = max(complete, key=attrgetter("saved_s"), default=None)
     numbered = [each for each in complete if each.step is not None]
     newest = max(numbered, key=attrgetter("saved_s"), default=None)
@@ -148,7 +146,7 @@ def in_folder(looked: FoundCheckpoints) -> Iterator[Checkpoint]:
 
 
 def _earlier_runs(job: WatchedJob, lineage: Lineage) -> Iterator[tuple[float, float]]:
-    """Yield from when to when each earlier attempt may have saved (Unix seconds)."""
+    """Yield from when to when each earlier attempt may have saved."""
     number = job.attempt.number if job.attempt else 0
     for attempt in lineage.attempts:
         if attempt.number < number:
@@ -170,7 +168,7 @@ def _is_later(found: Checkpoint, resumed: PickedCheckpoint) -> bool:
 
 
 def as_picked(own: Checkpoint, machine: MachineFolders | None = None) -> PickedCheckpoint | None:
-    """Return a checkpoint of `in_folder` as it is now; None if a part of it is gone, or not the user's."""
+    """Return a checkpoint of `in_folder` as it is now, unless a part of it is gone or not the user's."""
     if identity := _ELSEWHERE if machine else _identity_of(own):
         return PickedCheckpoint(own.path, own.step, own.saved_s, *identity)
     return None
@@ -210,7 +208,7 @@ def set_aside(
     *,
     script: str = "",
 ) -> tuple[str, ...]:
-    """If the user wants it, rename the incomplete checkpoints above the picked one; return the new paths."""
+    """If the user wants it, rename the incomplete checkpoints above the picked one."""
     place, moved = job.attempt, list[str]()
     if place is None or not lineage.settings.set_aside or not decision.proof:
         return ()
@@ -233,7 +231,7 @@ def set_aside(
 
 
 def _may_be_renamed(path: str) -> bool:
-    """Whether the user owns a file or folder that is no link, and lies on the disk of its parent folder."""
+    """Whether the user owns it, it is no link, and it lies on the disk of its parent folder."""
     try:
         status, parent = os.lstat(path), os.lstat(os.path.dirname(path))  # noqa: PTH120 - texts
     except OSError:  # it is gone, or a name that several files begin with: a program finds no such checkpoint

@@ -1,6 +1,6 @@
 """Prove from the log of an attempt that it resumed, and notice when an earlier attempt still writes.
 
-The progress helper of a monitor calls this. What follows from it is saved in the lineage before the message.
+What follows is saved in the lineage before the message.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def follow_attempt(
 ) -> tuple[ResumeState, tuple[Event, ...]]:
     """Return the state after one more look at an attempt, and what is new.
 
-    The lineage gets the first and the last step; a start from scratch ends it. If it cannot be written
-    (StorageFailed), the next look repeats this one.
+    The lineage gets the first and the last step; a start from scratch ends it. If it cannot be written, the
+    next look repeats this one.
     """
     state, events = before, tuple[Event, ...]()
     if look.place.resume_step is not None and state.watched is None:
@@ -157,7 +157,7 @@ def _resume(look: AttemptLook, state: ResumeState, last: TaskProgress) -> Resume
 def _first_counts(
     look: AttemptLook, like: Progress | None, shared: Container[str]
 ) -> tuple[list[Progress], bool]:
-    """Return the first counts of a counter in the log, and whether a line says that a checkpoint was loaded.
+    """Return the first counts in the log, and whether a line says that a checkpoint was loaded.
 
     ``shared`` are the logs of earlier attempts.
     """
@@ -220,7 +220,7 @@ def _late_writer(state: ResumeState, look: AttemptLook) -> tuple[ResumeState, tu
 
 
 def _saved_before(look: AttemptLook) -> Iterator[SavedFile]:
-    """Yield a file of each checkpoint beside the one that an attempt resumes from, with a lower step."""
+    """Yield a file of each checkpoint of a lower step beside the one that an attempt resumes from."""
     folder, _, resumed = look.place.resume_from.rpartition("/")
     if not own_files(look.job, look.task, Origin.FOUND).can_be_seen:
         return

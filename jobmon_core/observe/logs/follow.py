@@ -26,7 +26,7 @@ class NewText(NamedTuple):
 
 @dataclass(slots=True)
 class LogFollower:
-    """Reads one log from an offset on; from the start if the file is truncated or replaced."""
+    """Reads one log on; from the start if the file is truncated or replaced."""
 
     path: str
     offset: int = 0  # bytes
@@ -61,7 +61,7 @@ class LogFollower:
         return NewText(clean_lines(data[:end]), _last_whole_state(rest))
 
     def rest(self) -> Iterator[NewText]:
-        """Yield all that is left as lines, the unfinished one too; in pieces, since it may be much."""
+        """Yield all that is left as lines, the unfinished one too, in pieces."""
         new, before = NewText(), -1
         while self.offset != before:
             before, new = self.offset, self.read()

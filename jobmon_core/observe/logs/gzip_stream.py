@@ -1,4 +1,4 @@
-"""Unpack gzip (RFC 1952) as a stream, so that neither the size nor the content of a file fills the memory."""
+"""Unpack gzip (RFC 1952) as a stream, so that no file fills the memory."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def inflated(read_at: Callable[[int, int], bytes]) -> Iterator[tuple[bytes, int]
 
 
 def _up_to_damage(inflater: zlib._Decompress, piece: bytes) -> bytes:
-    """Return the output that zlib discards with the call that fails, by feeding it single bytes instead."""
+    """Return the output that zlib discards with a call that fails, by feeding it single bytes."""
     found = bytearray()
     with suppress(zlib.error):  # the caller raises it, with the place
         for index in range(len(piece)):

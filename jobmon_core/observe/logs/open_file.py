@@ -1,8 +1,7 @@
 """Open a log for reading, find its rotated copy, and describe why a path cannot be read.
 
-Only regular files are opened: opening a pipe would wake its writer, and opening a device may have any effect.
-In a folder where others may write, anybody can replace a log by a link to a file that only the user may read:
-a link that someone else made is not followed.
+Only regular files are opened: opening a pipe would wake its writer, and a device may do anything. A link that
+someone else made is not followed: it may replace a log by a file that only the user may read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Find and read the files that single ranks of a job wrote next to its main logs, or torchrun for them.
+"""Find and read the files that single ranks wrote next to the main logs, or torchrun for them.
 
 torchrun prints their paths: ``log directory set to: DIR``, ``reply file to: DIR/attempt_0/0/error.json``,
 ``error_file: ...``. Any program may print such a line, so only files with torchrun's own names are read.
@@ -131,9 +131,9 @@ _ATTEMPT_FILE = re.compile(r"(.*)/attempt_(\d{1,9})/\d{1,9}/[^/]+")
 
 
 def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBudget) -> list[FoundFile]:
-    """Return the files that the lines lead to: each ``error.json``, and all worker files of each run named.
+    """Return each ``error.json`` of this user that the lines name, and all worker files of each run.
 
-    Only files of this user count. A relative path in a line is looked up in each of ``folders``.
+    A relative path is looked up in each of ``folders``.
     """
     files: list[FoundFile] = []
     run_dirs: dict[str, None] = {}
@@ -151,7 +151,7 @@ def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBud
 
 
 def newest_attempts(files: Iterable[FoundFile]) -> list[FoundFile]:
-    """Return the files without those of earlier attempts, after which torchrun restarted the workers."""
+    """Return the files without those of attempts after which torchrun restarted the workers."""
     matches = [(file, _ATTEMPT_FILE.fullmatch(file.path)) for file in files]
     newest: dict[str, int] = {}
     for _, match in matches:
@@ -184,7 +184,7 @@ def read_error_file(path: str) -> LogExcerpt | None:
 
 
 def _error_text(record: object) -> str:
-    """Return the traceback of a record, followed by its message if the traceback does not contain it.
+    """Return the traceback of a record, and its message unless the traceback contains it.
 
     torchrun writes ``{"message": {"message": TEXT, "extraInfo": {"py_callstack": TRACEBACK}}}`` or
     ``{"message": TEXT}``; a record may be only a text.

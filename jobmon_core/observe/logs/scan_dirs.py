@@ -1,4 +1,4 @@
-"""List folders and find files in them, with a limit on the number of entries read."""
+"""List folders and find files in them, up to a number of entries."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def find_files(
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a folder, and not a symbolic link to one."""
+    """Whether an entry is a folder, and no link."""
     try:
         return entry.is_dir(follow_symlinks=False)
     except OSError:

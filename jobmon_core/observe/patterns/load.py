@@ -1,7 +1,6 @@
 """Load pattern files, and other files of rules: the valid entries, and all faults.
 
-The regex of a pattern is one RE2 expression or a list of alternatives, each searched for in every line. The
-order of the patterns matters, because a line counts for the first pattern that matches it.
+The regex of a pattern is one RE2 expression or several. A line counts for the first pattern that matches it.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ _KEYS = _REQUIRED_KEYS | {_OPTIONAL_KEY}
 
 
 def shipped_patterns_path() -> Path:
-    """Return the pattern file of jobmon: in the installed package, else in the checkout."""
+    """Return the pattern file of jobmon."""
     return shipped_file(FILE_NAME)
 
 
@@ -141,7 +140,7 @@ def load_patterns(own: Iterable[Pattern] = ()) -> tuple[Pattern, ...]:
 
 
 def overlay(shipped: Iterable[Pattern], own: Iterable[Pattern]) -> tuple[Pattern, ...]:
-    """Return the user's patterns with new ids, then the shipped ones or what the user has in their place."""
+    """Return the user's patterns with new ids, then the shipped ones or the user's in their place."""
     own_by_id = {pattern.id: pattern for pattern in own}
     merged = [own_by_id.pop(pattern.id, pattern) for pattern in shipped]
     return (*own_by_id.values(), *merged)

@@ -1,7 +1,7 @@
 """Find the patterns that match the lines of a log, in time linear in its length.
 
-A single Aho-Corasick search (in Rust) finds the literal texts that the expressions require. An expression is
-compiled and tried only on lines that contain one of its literals, or on all lines if it requires none.
+One Aho-Corasick search (in Rust) finds the literals that the expressions require; an expression is compiled
+and tried only on lines with one of its literals, or on all lines if it requires none.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Find out quickly whether new text of a log may show a failure.
 
-Nearly all text shows none, and a monitor searches the logs of its jobs all the time: to load the patterns and
-to match all of them would take ten times as long. First the literals of the failures are searched for, in the
-text without its repetitions, then their expressions are tried on the lines with these literals.
+Nearly all text shows none, and to match all patterns would take ten times as long. First the literals of the
+failures are searched for, in the text without its repetitions, then their expressions are tried there.
 
-The literals that each shipped expression requires are read from a file, which `dev/share_files.py` writes. It
-has two parts, so that only those of failures that are reported while a job runs need be loaded.
+The literals of each shipped expression are in a file that `dev/share_files.py` writes, those of failures that
+are reported while a job runs apart from the others.
 """
 
 from __future__ import annotations
@@ -106,7 +105,7 @@ def _finder() -> BytesAhoCorasick:
 
 
 def _without_repetitions(data: bytes) -> bytes:
-    """Return the text in lower case without digits; of lines that look the same, e.g. of a bar, only one."""
+    """Return the text in lower case without digits; of lines that look the same, only one."""
     text = _reduced(data).replace(b"\r", b"\n")
     lines = dict(zip(text.translate(None, _NOT_IN_SHAPE).split(b"\n"), text.split(b"\n"), strict=True))
     return b"\n".join(lines.values())

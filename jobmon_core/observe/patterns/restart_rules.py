@@ -1,4 +1,4 @@
-"""Load the rules that say which ends are restarted, and find the faults of such a file."""
+"""Load the rules that say which ends are restarted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ONLY_OF_RESTARTS = ("budget", "max", "grow")
 
 @cache
 def restart_rules() -> tuple[Rule, ...]:
-    """Return the shipped rules, in their order; the last one is for every end."""
+    """Return the shipped rules; the last one is for every end."""
     path = shipped_file(FILE_NAME)
     rules, faults = parse_rules(path.read_text(encoding="utf-8"))
     if faults:
@@ -27,7 +27,7 @@ def restart_rules() -> tuple[Rule, ...]:
 
 
 def parse_rules(text: str) -> tuple[tuple[Rule, ...], list[str]]:
-    """Return the rules of a JSON text, and its faults; each names its entry and key."""
+    """Return the rules of a JSON text, and its faults."""
     rules, found, _ = read_entries(text, _entry_faults, partial(from_json, Rule))
     faults = [*found]
     if not faults and (not rules or rules[-1].when != When()):

@@ -37,7 +37,7 @@ class FormatFile(NamedTuple):
 
 @cache
 def shipped_formats() -> FormatFile:
-    """Load the shipped formats; their tests find the faults that a record cannot show."""
+    """Load the shipped formats."""
     path = shipped_file(FILE_NAME)
     try:
         return from_json(FormatFile, json.loads(path.read_bytes()))

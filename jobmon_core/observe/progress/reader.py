@@ -1,7 +1,7 @@
-"""Read the progress of a job from its logs, again and again as they grow.
+"""Read the progress of a job from its logs as they grow.
 
-A reader keeps a small state, so that the next process can go on where this one stopped. The pieces in which a
-log is read do not change the result, unless one is too large to be read in full.
+The next process goes on from a small state. The pieces in which a log is read do not change the result,
+unless one is too large to be read in full.
 """
 
 from __future__ import annotations

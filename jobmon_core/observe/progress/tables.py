@@ -1,4 +1,4 @@
-"""Read tables: a line names the columns, one of which is a counter, and the lines below it are its rows."""
+"""Read tables: a line names the columns, one of which is a counter; the lines below are its rows."""
 
 from __future__ import annotations
 

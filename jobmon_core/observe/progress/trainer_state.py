@@ -1,4 +1,4 @@
-"""Read the progress that Hugging Face's Trainer saves with each checkpoint, in ``trainer_state.json``."""
+"""Read the progress that Hugging Face's Trainer saves in ``trainer_state.json``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 r"""Split a log into updates: the pieces between ``\n``, ``\r`` and backspaces, as plain text.
 
-A progress bar writes thousands of updates, and Python would need too long to look at each. A log is therefore
-cut into blocks at fixed offsets, and of the updates of a block that look the same only the first and the last
-one are read. The blocks depend on the offset in the log alone, not on the pieces in which it is read.
+A progress bar writes thousands of them. A log is therefore cut into blocks at fixed offsets, whatever the
+pieces in which it is read, and of the updates of a block that look the same the first and the last are read.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _MAX_RESTARTS = 8  # in a block
 
 
 def end_of_block(data: bytes, start: int, offset: int) -> int:
-    """Return where the block that starts at ``data[start]`` ends; 0 if the data end before."""
+    """Return where the block that starts at ``start`` ends; 0 if the data end before."""
     least = ((offset + start) // BLOCK + 1) * BLOCK - offset - 1
     most = least + LIMIT
     found = [position for end in _ENDS if (position := data.find(end, least, most)) >= 0]
@@ -51,7 +50,7 @@ def end_of_block(data: bytes, start: int, offset: int) -> int:
 
 
 def split_updates(data: bytes) -> list[bytes]:
-    """Return the non-empty updates of ``data``, in valid UTF-8, without control codes and Ray's additions."""
+    """Return the non-empty updates, in valid UTF-8, without control codes and Ray's additions."""
     if b"\x1b" in data:
         data = _ANSI.sub(b"", _CURSOR.sub(b"\n", data))
     data = data.translate(_TO_NEWLINE, _CONTROL)
@@ -94,7 +93,7 @@ def _restarts(shapes: list[bytes]) -> list[int]:
 
 
 def updates_without_ray(data: bytes) -> list[bytes]:
-    """Return the non-empty lines of ``data``, which has no terminal codes, without what Ray adds.
+    """Return the non-empty lines of text without terminal codes, without what Ray adds.
 
     Ray prints some lines with ``[repeated ...]`` twice, the second time late: only the first is returned.
     """

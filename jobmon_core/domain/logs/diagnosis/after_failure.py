@@ -1,7 +1,6 @@
 """What follows a failure in a log: ordinary output of a program that went on, or another run.
 
-Several runs may append to one log. Signs of a new start are the first lines of the log that appear again,
-another job id, and a time stamp long after the failure.
+A new start shows in the first lines that appear again, another job id, or a time stamp long after it.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class OrdinaryLines:
     def count(self, position: int, stop: int) -> int:
         """Count those after ``position``, before ``stop``, from the rank that printed the line there.
 
-        If a service of Ray printed it, which reports about workers, the lines of all ranks count.
+        If a service of Ray printed it, those of all ranks count.
         """
         label = self._labels[position]
         labels = list(self._by_label) if is_of_service(label) else [label]
@@ -78,7 +77,7 @@ def started_again(before: Sequence[str], after: Sequence[str], *, is_beginning: 
 
 
 def counts_up(lines: Iterable[str]) -> bool:
-    """Whether a program works in these lines: a counter of steps rises in at least three of them."""
+    """Whether a counter of steps rises in at least three of these lines."""
     latest: dict[str, int] = {}
     rises: dict[str, int] = {}
     for match in filter(None, map(_COUNTED.search, lines)):

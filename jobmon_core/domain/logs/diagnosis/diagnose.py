@@ -83,7 +83,7 @@ def diagnose(
 
 
 def names_root_cause(analysis: LogAnalysis) -> bool:
-    """Whether the log shows a failure that is probably not a consequence of another one."""
+    """Whether the log shows a failure that is probably no consequence."""
     root = _best_candidate(analysis.root_candidates, analysis)
     return root is not None and root.pattern.precedence >= MIN_ROOT_PRECEDENCE
 
@@ -216,7 +216,7 @@ class _Diagnoser:
         return _best_candidate(roots, analysis)
 
     def _is_doubtful(self, root: Match) -> bool:
-        """Whether programs often recover from this failure, or this program seems to have done so."""
+        """Whether programs often recover from this, or this program seems to have done so."""
         pattern = root.pattern
         is_unreliable = pattern.precedence < MIN_RELIABLE_PRECEDENCE or pattern.is_of_preparation
         return is_unreliable or self._recovered_from(root)
@@ -231,7 +231,6 @@ class _Diagnoser:
 
     @cached_property
     def _nan_at_end(self) -> Match | None:
-        """The first of the losses that are nan until the end of the log."""
         losses = {each.position: each for each in self._analysis.matches if _is_nan_loss(each)}
         first = nan_at_end(self._analysis.lines, tuple(losses)) if losses else None
         return None if first is None else losses[first]
@@ -327,7 +326,7 @@ class _Diagnoser:
         )
 
     def _last_lines(self) -> tuple[Line, ...]:
-        """Return the last lines with text; the first of them give way to lines that speak of a failure."""
+        """The first of them give way to lines that speak of a failure."""
         texts = self._analysis.lines.texts
         non_blank = (position for position in range(len(texts) - 1, -1, -1) if texts[position].strip())
         last = sorted(islice(non_blank, _LAST_LINES))

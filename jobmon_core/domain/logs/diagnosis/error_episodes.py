@@ -101,7 +101,7 @@ class LogAnalysis:
 
     @cached_property
     def ends_cleanly(self) -> bool:
-        """Whether the log ends neither within a traceback nor soon after the report of a failed process."""
+        """Whether the log ends neither in a traceback nor soon after the report of a failed process."""
         reports = [match for match in self.matches if match.pattern.role is Role.SYMPTOM]
         return not self.is_cut_off_in_traceback and all(map(self.recovered_from, reports))
 
@@ -142,7 +142,7 @@ class LogAnalysis:
         return next(reversed(self._roots()), None)
 
     def _ended_program(self, root: Match) -> bool:
-        """Whether a failure ended the main program, not only a thread or a child process."""
+        """Whether it ended the main program, not only a thread or a child process."""
         is_of_program = self.traceback(root).program or HYDRA_ERROR in self._line_above_traceback(root)
         return self.ended_process(root) and (root.pattern.is_final or bool(is_of_program))
 
@@ -222,7 +222,7 @@ class LogAnalysis:
         return self._tracebacks[position]
 
     def ended_process(self, match: Match) -> bool:
-        """Whether a failure ended a process: it is uncaught, or its line reports the end."""
+        """Whether it is uncaught, or its line reports the end of a process."""
         if match.pattern.is_final or match.pattern.is_of_preparation:
             return match.pattern.is_final
         above = self._line_above_traceback(match)
@@ -277,7 +277,7 @@ class LogAnalysis:
         )
 
     def was_raised_in_handler(self, earlier: Match, later: Match) -> bool:
-        """Whether the second of two generic exceptions was raised while the first was handled."""
+        """Whether both are generic, and the second was raised while the first was handled."""
         are_generic = earlier.pattern.label == later.pattern.label == GENERIC
         later_traceback = self.traceback(later)
         return are_generic and is_chained(self.lines, earlier.position, later_traceback, (WHILE_HANDLING,))

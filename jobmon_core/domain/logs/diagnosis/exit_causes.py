@@ -1,4 +1,4 @@
-"""Causes that are known without a log: those that Slurm states, and those that an exit status implies.
+"""Causes that Slurm states or an exit status implies.
 
 Source: Slurm's ``job_state_codes``; behaviour measured on Slurm 22.05 and 25.05.
 """

@@ -1,4 +1,4 @@
-"""The failure in the words of the log, short enough for the title of a message."""
+"""The failure in the words of the log, for the title of a message."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _SENTENCE_END = re.compile(r"[.;!] ")
 
 
 def advice_with_module(diagnosis: Diagnosis) -> str:
-    """Return the advice, with the name of a missing module in place of NAME."""
+    """Return the advice with the name of a missing module."""
     module = _MISSING_MODULE.search(diagnosis.what_failed)
     return re.sub(r"\bNAME\b", module[1], diagnosis.advice) if module else diagnosis.advice
 

@@ -119,7 +119,7 @@ def host_labels(lines: Sequence[str]) -> frozenset[str]:
 
 
 def without_label(line: str, hosts: frozenset[str] = frozenset()) -> str:
-    """Return the line without the labels and log prefix at its start, e.g. ``[rank3]: `` or a host."""
+    """Return the line without labels such as ``[rank3]: `` or a host."""
     if hosts:
         host, colon, text = line.partition(":")
         if colon and host in hosts:
@@ -129,7 +129,7 @@ def without_label(line: str, hosts: frozenset[str] = frozenset()) -> str:
 
 
 def searched_text(line: str, hosts: frozenset[str] = frozenset()) -> str:
-    """Return a line as patterns match it: without labels, and with slurmstepd's name instead of its clock."""
+    """Return a line as patterns match it: without labels and slurmstepd's clock."""
     text = without_repeat_note(without_label(line, hosts))
     if not text.startswith(_CENTURY):  # which rules out nearly every line, quicker than the regex
         return text
@@ -198,7 +198,7 @@ class LogExcerpt:
     note: str = ""  # why a part of the log could not be read
 
     def as_earlier_log(self) -> EarlierLog | None:
-        """Return what shows later which lines were appended, if the lines are numbered."""
+        """Return what shows later which lines were appended."""
         if self.first_number is None or not self.texts:
             return None
         return EarlierLog(self.first_number + len(self.texts) - 1, _hash(self.texts[-1]))

@@ -26,12 +26,12 @@ _SERVICES = ("(raylet", "(autoscaler", "(gcs_server")
 
 
 def is_repeated(line: str) -> bool:
-    """Whether a line stands for several; Ray prints such lines late, and some of them twice."""
+    """Whether a line stands for several; Ray prints such lines late, some twice."""
     return _REPEATED_MARK in line and _REPEATED.search(line) is not None
 
 
 def is_of_service(label: str) -> bool:
-    """Whether the label of a line is that of a service of Ray, which reports about workers."""
+    """Whether a label is that of a service of Ray, which reports about workers."""
     return label.startswith(_SERVICES)
 
 
@@ -41,7 +41,7 @@ def without_repeat_note(line: str) -> str:
 
 
 def without_repeated(matches: Iterable[Match], texts: Sequence[str]) -> tuple[Match, ...]:
-    """Return the matches without those of repeated lines, if an earlier line shows the same failure."""
+    """Return the matches without repeated lines of a failure that an earlier line shows."""
     known: set[str] = set()
     kept = []
     for match in matches:
@@ -52,7 +52,7 @@ def without_repeated(matches: Iterable[Match], texts: Sequence[str]) -> tuple[Ma
 
 
 def lines_of_memory_reports(texts: Sequence[str]) -> set[int]:
-    """Return the positions of the lines that follow a kill for lack of memory and describe the node."""
+    """Return the positions of the lines that describe the node after a kill for lack of memory."""
     found: set[int] = set()
     for start in compress(count(), map(str.__contains__, texts, repeat(_MEMORY_REPORT))):
         for position in range(start + 1, min(len(texts), start + 1 + _MAX_REPORT_LINES)):

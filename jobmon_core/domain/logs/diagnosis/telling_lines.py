@@ -1,4 +1,4 @@
-"""What lines say that match no pattern: the reason below a heading, a failure near the end, the result."""
+"""What lines say that match no pattern."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _HARMLESS = re.compile(
 
 
 def reason_below(match: Match, matches: Iterable[Match], lines: LogLines) -> int | None:
-    """Return the position of the line that gives the reason below a heading."""
+    """Return where the reason below a heading is."""
     if not is_heading(match.pattern.id):
         return None
     headings = {each.position for each in matches if is_heading(each.pattern.id)}
@@ -69,10 +69,10 @@ def reason_below(match: Match, matches: Iterable[Match], lines: LogLines) -> int
 
 
 def failures_near_end(lines: LogLines, matches: Iterable[Match], since: int) -> tuple[int, ...]:
-    """Return the positions of the lines near the end of a log that speak of a failure, in ascending order.
+    """Return the positions of the lines near the end, from ``since`` on, that speak of a failure.
 
-    They are not among ``matches``, lie at or after ``since``, and hardly any line of other content follows
-    them. The nearer to the end, the less clear the words may be.
+    They are not among ``matches``, and hardly any other line follows them. The nearer to the end, the less
+    clear the words may be.
     """
     matched = {match.position for match in matches}
     found: list[int] = []
@@ -127,7 +127,7 @@ def result_line(lines: LogLines) -> Line | None:
 
 
 def says_result(text: str) -> bool:
-    """Whether a line has a figure that a program computed, not only the time or the id of a job."""
+    """Whether a line has a figure that a program computed, not only a time or an id."""
     return bool(_METRIC.search(text)) or (any(map(str.isdigit, text)) and not _CLOSING.search(text))
 
 

@@ -109,7 +109,7 @@ def traceback_above(lines: LogLines, position: int) -> Traceback:
 
 
 def ends_of_tracebacks(lines: LogLines) -> tuple[list[int], bool]:
-    """Return where the exception of each traceback is, else its head, and whether the last one is cut off."""
+    """Return the exception of each traceback, else its head, and whether the last one is cut off."""
     ends: list[int] = []
     is_open = False
     # a Python loop over every line would be slow for long logs
@@ -122,7 +122,7 @@ def ends_of_tracebacks(lines: LogLines) -> tuple[list[int], bool]:
 
 
 def _end_of_traceback(lines: LogLines, head: int) -> int | None:
-    """Return where the exception below the frames is; ``head`` if either is missing, None if cut off."""
+    """Return ``head`` if frames or exception are missing, None if cut off."""
     label, in_frames = lines.labels[head], False
     for index in range(head + 1, min(len(lines), head + 1 + _MAX_LINES)):
         text = lines.unprefixed[index]
@@ -150,7 +150,7 @@ def faulthandler_dump_below(lines: LogLines, position: int) -> Traceback:
 
 
 def is_quoted_code(lines: LogLines, position: int) -> bool:
-    """Whether a line is code that a traceback quotes below a frame, maybe after the lines of other ranks."""
+    """Whether a traceback quotes a line below a frame, maybe after the lines of other ranks."""
     text, label = lines.unprefixed[position], lines.labels[position]
     if not text[:1].isspace():
         return False
@@ -171,7 +171,7 @@ def is_exception(text: str) -> bool:
 
 
 def is_of_pth_file(lines: LogLines, position: int) -> bool:
-    """Whether the exception occurred in a ``.pth`` file, which Python ignores when it starts."""
+    """Whether it occurred in a ``.pth`` file, which Python ignores when it starts."""
     is_indented = lines.unprefixed[position][:1].isspace()
     return is_indented and _IGNORED_FILE in lines.unprefixed[position + 1 : position + 3]
 
@@ -186,7 +186,7 @@ def is_of_connection(lines: LogLines, position: int) -> bool:
 
 
 def is_chained(lines: LogLines, earlier: int, later: Traceback, connectives: tuple[str, ...]) -> bool:
-    """Whether Python printed a connective between the exception at ``earlier`` and a later one."""
+    """Whether Python printed a connective between two exceptions."""
     if later.head is None or not earlier < later.head:
         return False
     between = lines.unprefixed[max(earlier, later.head - _NEAR_LINES) : later.head]

@@ -65,7 +65,7 @@ class Curve:
         return (self.times_s[-1] - self.times_at([start])[0]) / done
 
     def paces(self, parts: int) -> list[float]:
-        """Return the seconds per unit in each of ``parts`` parts with equal progress."""
+        """Return the seconds per unit in parts with equal progress."""
         width = self.span_units / parts
         edges = self.times_at([self.units[0] + width * index for index in range(parts)])
         return [(end - start) / width for start, end in itertools.pairwise([*edges, self.times_s[-1]])]
@@ -146,7 +146,7 @@ def without_regular_pauses(curve: Curve, found: dict[float, float], total: float
 
 
 def without_start(curve: Curve) -> tuple[Curve, dict[float, float]]:
-    """Return ``curve`` and its pauses, without the first stretch if that is a pause, e.g. a compilation."""
+    """Return the curve and its pauses, without a first stretch that is one, e.g. a compilation."""
     pauses = _pauses(curve)
     if len(curve.units) <= _MIN_POINTS or curve.segments()[0].middle not in pauses:
         return curve, pauses

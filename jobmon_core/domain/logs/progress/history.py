@@ -1,7 +1,6 @@
 """Remember how the progress of a run changed over time, in a bounded number of samples.
 
-A sample that moves the curve of time over progress is kept; one in a straight stretch is dropped first. So
-pauses and changes of speed outlive the thinning, however long the run.
+Those in a straight stretch are dropped first: pauses and changes of speed outlive the thinning.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def _thinned(samples: Sequence[Sample]) -> tuple[Sample, ...]:
 
 
 def _importance_s(before: Sample, sample: Sample, after: Sample) -> float:
-    """Return how far the curve moves if ``sample`` is dropped, plus a share of the gap it would leave."""
+    """Return how far the curve moves without ``sample``, plus a share of the gap it would leave."""
     gap_s = after.at_s - before.at_s
     share = (sample.current - before.current) / (after.current - before.current)
     return abs(before.at_s + share * gap_s - sample.at_s) + _EVEN * gap_s

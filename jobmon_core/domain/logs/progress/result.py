@@ -1,6 +1,6 @@
 """How far a run came, in words for the message about its end, and whether a success did all that it should.
 
-The numbers are those of the last look at its logs. What they do not show for sure is left out.
+What the logs do not show for sure is left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Detect events in the progress of a run. A problem is reported again only after a recovery or a restart."""
+"""Detect events in the progress of a run; a problem is reported again only after a recovery or a restart."""
 
 from __future__ import annotations
 
@@ -239,7 +239,6 @@ def _milestone(progress: Progress) -> int:
 
 
 def _pace(seconds: float, unit: str) -> str:
-    """Return a speed in units per second if that is more than one, else in seconds per unit."""
     if seconds >= 1 or seconds <= 0:
         return f"{seconds:.3g} s per {unit}"
     return f"{1 / seconds:.3g} {plural(unit)} per s"

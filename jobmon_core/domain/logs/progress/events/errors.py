@@ -65,7 +65,7 @@ class ReportedError:
 
 @dataclass(frozen=True, slots=True)
 class ErrorWatch:
-    """What is known of the failures in the logs of one task, kept from look to look."""
+    """What is known of the failures in the logs of one task."""
 
     run_started_s: float | None = None
     logs: tuple[SearchedLog, ...] = ()
@@ -152,7 +152,6 @@ def _is_survived(suspect: Suspect, seen: SearchResult) -> bool:
 
 
 def _mark_survived(watch: ErrorWatch, seen: SearchResult) -> tuple[ErrorWatch, tuple[Event, ...]]:
-    """Mark the failures that the program has survived by now, with an event for each."""
     after = tuple(each if each.is_over else _looked_at(each, seen) for each in watch.reported)
     events = tuple(
         Event(

@@ -1,4 +1,4 @@
-"""Choose the counter of a log that stands for the job and the innermost one, and find what contradicts it."""
+"""Choose the counter of a log that stands for the job, and find what contradicts it."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def _is_earlier_part(track: Track, job: Track) -> bool:
 
 
 def is_per_epoch(track: Track) -> bool:
-    """Whether a counter beside lines about epochs starts again in each; others go on over all epochs."""
+    """Whether a counter beside lines about epochs starts again in each."""
     counts_again = track.rounds > 0 and track.total is not None
     return track.n is not None and (track.is_bar or track.resets or counts_again or track.unit == "batch")
 

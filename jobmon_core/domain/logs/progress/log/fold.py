@@ -1,4 +1,4 @@
-"""Apply what a log says, one reading after another, to what is known of its progress."""
+"""Apply what a log says to what is known of its progress."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class _Fold:
 
 
 def _is_epoch_before(track: Track, epoch_line: Track) -> bool:
-    """Whether a bar has shown a whole epoch before a line about it: then both are of the same run."""
+    """Whether a bar has shown a whole epoch before a line of the same run about it."""
     is_first = track.first_seen < epoch_line.first_seen
     return track.is_bar and track.is_nearly_full and track.rounds > 0 and is_first
 

@@ -1,4 +1,4 @@
-"""What a progress format is: an expression that matches updates of a log, and what its matches mean."""
+"""Expressions that match updates of a log, and what their matches mean."""
 
 from __future__ import annotations
 

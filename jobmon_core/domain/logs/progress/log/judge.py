@@ -248,7 +248,7 @@ def with_total(progress: Progress | None, total: float | None) -> Progress | Non
 
 
 def with_total_of_checkpoint(progress: Progress | None, saved: Progress | None) -> Progress | None:
-    """Return the progress with the total in the same unit that a checkpoint names, if the log shows none."""
+    """Return the progress with the total of a checkpoint in the same unit, if the log shows none."""
     if progress is None or saved is None:
         return progress
     total = {"step": saved.total, "epoch": saved.epochs}.get(progress.unit)

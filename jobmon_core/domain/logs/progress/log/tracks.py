@@ -24,7 +24,7 @@ _SURELY_CARRIED = 3  # new epochs prove that a count with a total goes on over t
 
 
 class Track(NamedTuple):
-    """One counter, after its latest reading. A named tuple, because each reading makes a new one."""
+    """One counter; a named tuple, because each reading makes a new one."""
 
     format: str
     label: str = ""
@@ -68,7 +68,7 @@ class Track(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether it has reached its total; never for epoch lines, which show the start of the last epoch."""
+        """Whether it has reached its total; lines about epochs show only the start of the last one."""
         return self.n is not None and self.total is not None and self.n >= self.total
 
     @property
@@ -91,7 +91,7 @@ class Track(NamedTuple):
 
     @property
     def counts_from_zero(self) -> bool:
-        """Whether its first epoch is 0; a guess by the last one, e.g. 499, if the log begins later."""
+        """Whether its first epoch is 0; if the log begins later, by the last one, e.g. 499."""
         if self.zero_based or self.first_epoch == 0 or self.epochs is None:
             return self.zero_based or self.first_epoch == 0
         return (self.first_epoch or 0) > 1 and (self.epochs + 1) % _VERY_ROUND_NUMBER == 0
@@ -242,7 +242,7 @@ def next_round(track: Track, reading: Reading, number: int) -> Track:
 
 
 def falls_back(track: Track, reading: Reading) -> bool:
-    """Whether the reading starts the counter again, rather than being printed late by another process."""
+    """Whether the reading starts the counter again, and is not just late from another process."""
     if reading.epoch is not None and track.epoch is not None:
         if reading.epoch >= track.epoch:
             return False
@@ -257,7 +257,7 @@ def falls_back(track: Track, reading: Reading) -> bool:
 
 
 def is_stray(track: Track, reading: Reading) -> bool:
-    """Whether a line about an epoch names an earlier one, e.g. the best one, without starting again."""
+    """Whether a line names an earlier epoch, e.g. the best one, without starting again."""
     if reading.n is not None or reading.epoch is None or track.epoch is None:
         return False
     return reading.epoch < track.epoch and not falls_back(track, reading)

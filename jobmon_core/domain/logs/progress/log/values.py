@@ -94,7 +94,7 @@ def duration_s(text: str) -> float | None:
 
 
 def stamp_s(text: str) -> float | None:
-    """Return the first time stamp with a date, in seconds; without a time zone, so only differences count."""
+    """Return the first time stamp with a date, without a time zone: only differences count."""
     found = _STAMP.search(text)
     if found is None or not "01" <= found[2] <= "12":  # timegm accepts no other month
         return None
@@ -111,7 +111,7 @@ def rate_per_s(value: str, unit: str) -> float | None:
 
 
 def counted_unit(text: str) -> str:
-    """Return the singular unit of a count or rate: ``item`` for ``img/s``, and ``step`` for ``it/s``."""
+    """Return the singular unit: ``item`` for ``img/s``, ``step`` for ``it/s``."""
     name = text.strip().removesuffix("/s").removeprefix("s/").strip().lower()
     if name in _STEPS:
         return "step"
