@@ -16,13 +16,9 @@ from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
 from jobmon_core.domain.logs.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.observe.logs.read import read_tail
-from jobmon_core.observe.patterns.load import (
-    PatternFile,
-    load_patterns,
-    read_patterns,
-    shipped_patterns_path,
-)
+from jobmon_core.observe.patterns.load import FILE_NAME, PatternFile, load_patterns, read_patterns
 from jobmon_core.observe.patterns.match import Matcher
+from jobmon_core.system.files import shipped_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -103,7 +99,7 @@ def check(paths: tuple[Path, ...], own: Path | None) -> Iterator[PatternFile]:
 
 def files_in_use(own: Path | None) -> tuple[Path, ...]:
     """Return the user's own file first."""
-    return (*((own,) if own else ()), shipped_patterns_path())
+    return (*((own,) if own else ()), shipped_file(FILE_NAME))
 
 
 def test_on_log(path: str, own: PatternFile) -> PatternTestResult:

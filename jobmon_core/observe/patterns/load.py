@@ -99,11 +99,6 @@ _OPTIONAL_KEY = "is_final"
 _KEYS = _REQUIRED_KEYS | {_OPTIONAL_KEY}
 
 
-def shipped_patterns_path() -> Path:
-    """Return the pattern file of jobmon."""
-    return shipped_file(FILE_NAME)
-
-
 @dataclass(frozen=True, slots=True)
 class PatternFile:
     """The content of one pattern file."""
@@ -133,7 +128,7 @@ def load_patterns(own: Iterable[Pattern] = ()) -> tuple[Pattern, ...]:
         Invalid: the shipped file has faults, apart from a regex that does not compile.
     """
     # the examples are left to the tests: to compile and try all takes longer than a diagnosis
-    shipped = read_patterns(shipped_patterns_path(), check_examples=False, of_anyone=True)
+    shipped = read_patterns(shipped_file(FILE_NAME), check_examples=False, of_anyone=True)
     if shipped.faults:
         raise Invalid(shipped.source, list(shipped.faults))
     return overlay(shipped.patterns, own)

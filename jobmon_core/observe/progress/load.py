@@ -71,9 +71,9 @@ def _user_format(name: str, regex: str) -> Format:
         )
     if own:
         numbered = tuple(f"m{index}" for index in range(len(own)))
-        return Format(f"{OWN}{name}", name, regex, role=Role.METRICS, metrics=own, groups=numbered)
+        return Format(f"{OWN}{name}", regex, role=Role.METRICS, metrics=own, groups=numbered)
     unit = unit_of(name) or "step"
     first = known_metric(name) or ("epoch" if unit == "epoch" else "n")
     role = Role.METRICS if known_metric(name) else Role.MAIN
     names = first, "epochs" if first == "epoch" else "total"
-    return Format(f"{OWN}{name}", name, regex, role=role, unit=unit, groups=names[: len(groups)])
+    return Format(f"{OWN}{name}", regex, role=role, unit=unit, groups=names[: len(groups)])

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from jobmon_core.domain.logs.progress.log.formats import Format
 
-ROW = Format("table", "Row of a table with a column of steps or epochs", "", fallback=True)
+ROW = Format("table", "", fallback=True)
 _SEPARATORS = "\t,;|"
 _MAX_HEADER = 500  # characters
 _MAX_COLUMNS = 60

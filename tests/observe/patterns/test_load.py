@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.logs.diagnosis.patterns import LABELS, Role
 from jobmon_core.observe.patterns.load import (
+    FILE_NAME,
     load_patterns,
     overlay,
     parse_patterns,
     read_patterns,
-    shipped_patterns_path,
 )
 from jobmon_core.observe.patterns.match import Matcher
+from jobmon_core.system.files import shipped_file
 from tests.support.pattern_files import document, entry, faults, matching_ids
 
 PATTERNS = load_patterns()
@@ -26,7 +27,7 @@ SETTING = re.compile(r"\b[A-Z][A-Z0-9]+_?\w*=[\w.]")  # of an environment variab
 
 
 def test_the_shipped_patterns_have_no_faults() -> None:
-    shipped = read_patterns(shipped_patterns_path())
+    shipped = read_patterns(shipped_file(FILE_NAME))
     assert shipped.faults == ()
     assert shipped.patterns == PATTERNS
 
@@ -95,7 +96,7 @@ def test_shipped_advice_names_sacct_before_seff_which_many_sites_lack() -> None:
 
 
 def test_a_checkout_uses_its_own_patterns_folder() -> None:
-    assert shipped_patterns_path() == Path(__file__).parents[3] / "patterns" / "error_patterns.json"
+    assert shipped_file(FILE_NAME) == Path(__file__).parents[3] / "patterns" / "error_patterns.json"
 
 
 def test_a_user_pattern_replaces_the_shipped_one_with_the_same_id_in_place() -> None:

@@ -19,7 +19,7 @@ from jobmon_core.system.json_codec import DecodeError, from_json
 DOCUMENT: dict[str, Any] = json.loads(shipped_file(FILE_NAME).read_bytes())
 ENTRIES: list[dict[str, Any]] = DOCUMENT["formats"]
 MATCHER = FormatMatcher.with_patterns({})
-KEYS = {*(field.name for field in fields(Format)), "examples", "counter_examples"}
+KEYS = {*(field.name for field in fields(Format)), "title", "examples", "counter_examples"}
 
 
 def readings_of(name: str, text: str) -> list[Reading]:
@@ -29,7 +29,7 @@ def readings_of(name: str, text: str) -> list[Reading]:
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry["id"]))
 def test_a_format_reads_its_examples_and_no_counter_example(entry: dict[str, Any]) -> None:
-    assert {"role", "examples", "counter_examples"} <= {*entry} <= KEYS
+    assert {"title", "role", "examples", "counter_examples"} <= {*entry} <= KEYS
     assert {*re.findall(r"\(\?P?<(\w+)>", entry["regex"])} <= GROUPS
     assert compile_regex(entry["regex"]).search(b"") is None, "it matches an empty line"
     wrong: list[tuple[str, object]] = []

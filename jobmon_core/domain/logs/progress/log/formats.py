@@ -47,7 +47,6 @@ class Format:
     """One progress format."""
 
     id: str
-    title: str
     regex: str
     role: Role = Role.MAIN
     unit: str = "step"
