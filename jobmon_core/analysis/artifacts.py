@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.job_logs import (
     checkpoint_folder,
     is_shared,
-    log_files,
     named_path,
     own_files_of_runs,
     script_of,
+    written_logs,
 )
 from jobmon_core.domain.artifacts.found import likely_folders, paths_in_log, paths_in_script
 from jobmon_core.domain.artifacts.look import checkpoints_after, outputs_after
@@ -116,8 +116,7 @@ def _search(job: WatchedJob, task: Task, searched_bytes: int, listings: Listings
 
     A search that runs out of time counts: it must not take the time of other tasks each time.
     """
-    paths = [path for path in dict.fromkeys(log_files(job, task)) if path not in ("", os.devnull)]
-    size_bytes = sum(map(_size, paths))
+    size_bytes = sum(map(_size, written_logs(job, task)))
     if size_bytes < max(1, _GROWN * searched_bytes) and not (task.end and size_bytes > searched_bytes):
         return "", searched_bytes
     own = own_files_of_runs(job, task, Origin.FOUND, are_shared=False)
@@ -136,8 +135,8 @@ def folders_named(job: WatchedJob, task: Task, searched_bytes: int = 0, script: 
 
     Of the logs, ``searched_bytes`` were searched before.
     """
-    paths = [path for path in dict.fromkeys(log_files(job, task)) if path not in ("", os.devnull)]
-    named = [*(_in_script(job, task, script) if not searched_bytes else ()), *_in_logs(paths, searched_bytes)]
+    in_logs = _in_logs(written_logs(job, task), searched_bytes)
+    named = [*(_in_script(job, task, script) if not searched_bytes else ()), *in_logs]
     folders = likely_folders(os.path.join(job.workdir, path) for path in named)[:_MAX_FOLDERS]  # noqa: PTH118 - texts
     return [os.path.normpath(each) for each in folders if os.path.isabs(each)]  # noqa: PTH117 - as above
 

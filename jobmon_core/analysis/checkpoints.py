@@ -11,9 +11,9 @@ from jobmon_core.analysis.artifacts import folders_named, is_general
 from jobmon_core.analysis.job_logs import (
     checkpoint_folder,
     is_shared,
-    log_files,
     named_path,
     own_files_of_runs,
+    own_tails,
 )
 from jobmon_core.domain.artifacts.checkpoints.model import Evidence, FoundCheckpoints
 from jobmon_core.domain.artifacts.found import saved_paths
@@ -24,7 +24,6 @@ from jobmon_core.domain.job.own_files import Origin
 from jobmon_core.observe.artifacts.find_checkpoints import evidence_here, find_checkpoints
 from jobmon_core.observe.artifacts.formats.check import check_source
 from jobmon_core.observe.artifacts.formats.source import Ends
-from jobmon_core.observe.logs.read import read_tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -125,11 +124,7 @@ def _folders(search: CheckpointSearch) -> Iterator[str]:
 
 
 def _mentioned(job: WatchedJob, task: Task, workdir: str) -> Iterator[str]:
-    lines = [
-        line
-        for path in dict.fromkeys(filter(None, log_files(job, task)))
-        for line in read_tail(path).appended_to(job.earlier_logs.get(path)).texts
-    ]
+    lines = [line for part in own_tails(job, task) for line in part.texts]
     for path in reversed(saved_paths(lines)[-_MAX_MENTIONS:]):
         yield os.path.join(workdir, parent_of(path))  # noqa: PTH118 - texts
 

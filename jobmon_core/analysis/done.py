@@ -7,7 +7,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import log_files, logs_of_run, named_path, own_markers, written_by_run_s
+from jobmon_core.analysis.job_logs import logs_of_run, named_path, own_markers, written_by_run_s, written_logs
 from jobmon_core.domain.job.tracking.done import DoneLook
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex
@@ -65,8 +65,8 @@ def _matched_s(job: WatchedJob, task: Task, done: Done, own: OwnFiles) -> float 
     What it held when its processes were first watched may be of an earlier run.
     """
     regex = compile_regex(f"(?m){done.log}")
-    for path in dict.fromkeys((*log_files(job, task), *logs_of_run(job, task))):
-        written_s = written_by_run_s(path, own) if path else None
+    for path in written_logs(job, task, logs_of_run(job, task)):
+        written_s = written_by_run_s(path, own)
         if written_s is None:
             continue
         with suppress(Unreadable), regular_file(path) as file:

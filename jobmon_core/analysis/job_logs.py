@@ -24,9 +24,10 @@ from jobmon_core.domain.slurm.log_paths import (
 from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt
     from jobmon_core.domain.logs.diagnosis.model import EarlierLog
     from jobmon_core.domain.slurm.rows import JobRow
     from jobmon_core.scheduler.base import Scheduler
@@ -91,6 +92,20 @@ def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
     if record and has_own_paths and job.logs.source == BY_SLURM:
         return record.stdout, record.stderr or record.stdout
     return _expand(job, task, job.logs.stdout), _expand(job, task, job.logs.stderr)
+
+
+def written_logs(job: WatchedJob, task: Task, further: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return stdout, stderr and ``further`` logs of a task, each once, without those that store nothing."""
+    paths = (*log_files(job, task), *further)
+    return tuple(dict.fromkeys(path for path in paths if path not in ("", os.devnull)))
+
+
+def own_tails(job: WatchedJob, task: Task, max_bytes: int = 2**18) -> Iterator[LogExcerpt]:
+    """Yield the lines of this run at the ends of stdout and stderr."""
+    from jobmon_core.observe.logs.read import read_tail  # not at the top: the monitor must stay small
+
+    for path in written_logs(job, task):
+        yield read_tail(path, max_bytes).appended_to(job.earlier_logs.get(path))
 
 
 def named_logs(job: WatchedJob, task: Task, own: OwnFiles | None = None) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from jobmon_core.analysis.job_logs import (
     logs_of_run,
     own_files,
     own_files_here,
+    written_logs,
 )
 from jobmon_core.analysis.launch_facts import look_at_launch
 from jobmon_core.analysis.live_errors import look_for_errors
@@ -126,7 +126,7 @@ def _follow_safely(job: WatchedJob, path: Path, look: _LookInputs) -> Followed:
 def _follow(job: WatchedJob, file: JsonFile[ProgressState], look: _LookInputs) -> Followed:
     before = file.read()
     tasks = _tasks_to_read(job, before)
-    logs = {task.key: _logs(job, task) for task in tasks}
+    logs = {task.key: written_logs(job, task, logs_of_run(job, task)) for task in tasks}
     record = _with_artifacts(before, job, tasks, logs, look)
     for task in tasks:
         record = _with_task(record, task.key, _read(record, job, task, logs[task.key], look.now_s))
@@ -211,11 +211,6 @@ def _runs(task: Task) -> bool:
 
 def _is_over(task: Task) -> bool:
     return task.end is not None or task.state.phase in _OVER
-
-
-def _logs(job: WatchedJob, task: Task) -> tuple[str, ...]:
-    paths = (*log_files(job, task), *logs_of_run(job, task))
-    return tuple(dict.fromkeys(path for path in paths if path not in ("", os.devnull)))
 
 
 def _logs_to_search(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import suppress
 from dataclasses import replace
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.followed_task import running_since_s
-from jobmon_core.analysis.job_logs import log_files, modified_s, own_files
+from jobmon_core.analysis.job_logs import log_files, modified_s, own_files, own_tails
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.logs.progress.estimate import estimate_or_printed
 from jobmon_core.domain.logs.progress.events.event import EventKind
@@ -183,10 +182,8 @@ def own_logs(job: WatchedJob, task: Task, ended: Iterable[Worker]) -> dict[str, 
 def errors_of_steps(job: WatchedJob, task: Task) -> dict[int, str]:
     """Return what srun says about failed ranks at the ends of the task's logs, in lines of this run."""
     found: dict[int, str] = {}
-    for path in dict.fromkeys(log_files(job, task)):
-        if path and path != os.devnull:
-            excerpt = read_tail(path, _TAIL_BYTES)
-            found |= step_errors(excerpt.appended_to(job.earlier_logs.get(path)).texts)
+    for part in own_tails(job, task, _TAIL_BYTES):
+        found |= step_errors(part.texts)
     return found
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core import __version__
-from jobmon_core.analysis.job_logs import log_files, logs_of_run
+from jobmon_core.analysis.job_logs import logs_of_run, written_logs
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job.tracking.cause_groups import cause_groups
 from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
@@ -111,8 +110,8 @@ def _traceback(task: Task) -> list[Part]:
 
 
 def _logs(job: WatchedJob, task: Task) -> list[Part]:
-    paths = (*log_files(job, task), *logs_of_run(job, task)[-_MAX_WORKER_LOGS:])
-    return [_log(job, path) for path in dict.fromkeys(path for path in paths if path not in ("", os.devnull))]
+    paths = written_logs(job, task, logs_of_run(job, task)[-_MAX_WORKER_LOGS:])
+    return [_log(job, path) for path in paths]
 
 
 def _log(job: WatchedJob, path: str) -> Part:

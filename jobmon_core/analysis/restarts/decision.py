@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.explainer import evidence_of
-from jobmon_core.analysis.job_logs import checkpoint_folder, log_files, script_of
+from jobmon_core.analysis.job_logs import checkpoint_folder, own_tails, script_of
 from jobmon_core.analysis.restarts.pick import STEPS, pick, work_of
 from jobmon_core.domain.backends import INTERRUPTED, STOPPED, is_local, is_ray, scheduler_phrase, uses_slurm
 from jobmon_core.domain.before.batch_script.request import read_request
@@ -24,7 +24,6 @@ from jobmon_core.domain.logs.diagnosis.exit_causes import stated_cause
 from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED
 from jobmon_core.domain.slurm.sbatch_options import script_directives
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.observe.logs.read import read_tail
 from jobmon_core.observe.patterns.restart_rules import restart_rules
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.system.runner import Runner
@@ -122,11 +121,7 @@ class Submitted(NamedTuple):
 def end_facts(job: WatchedJob, task: Task, end: End, progress: JobProgress, submitted: Submitted) -> EndFacts:
     """Return what is known about the end of an attempt."""
     work = work_of(task, progress)
-    lines = [
-        line
-        for path in filter(None, log_files(job, task))
-        for line in read_tail(path).appended_to(job.earlier_logs.get(path)).texts[-LAST_LINES:]
-    ]
+    lines = [line for part in own_tails(job, task) for line in part.texts[-LAST_LINES:]]
     words = submitted._replace(arguments=(job.command, *submitted.arguments))
     proof, how_to_prove = proof_of_death(job, task, end)
     return replace(

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.analysis.job_logs import log_files, own_files
+from jobmon_core.analysis.job_logs import own_files, written_logs
 from jobmon_core.domain.artifacts.checkpoints.recognize import counts_epochs, step_of
 from jobmon_core.domain.artifacts.model import without_digits
 from jobmon_core.domain.job.job_progress import JobProgress
@@ -163,7 +163,7 @@ def _first_counts(
     """
     matcher = FormatMatcher.with_patterns(look.job.own_settings.progress_patterns)
     first, is_explained = list[Progress](), False
-    for path in dict.fromkeys(filter(None, (*log_files(look.job, look.task), *look.followed.logs))):
+    for path in written_logs(look.job, look.task, look.followed.logs):
         state = LogState()
         for update in split_updates(_own_beginning(look, path, shared))[:_MAX_UPDATES]:
             is_explained |= _says_loaded(update, look.place)
