@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 
 _PART_BYTES = 64 * 1024  # of the beginning and of the end of a log
-_GROWN = 1.5  # logs are searched again once they are this many times as long: long ones rarely
+_GROWN = 1.5  # logs that are so many times as long are searched again
 _MAX_FOLDERS = 8
-_MAX_LISTING_S = 2.0  # of one look: the helper process that also reads the logs has 20 s in all
+_MAX_LISTING_S = 2.0  # of one look; the helper that also reads the logs has 20 s
 
 
 class Listings:

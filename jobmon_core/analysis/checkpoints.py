@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     ReadEvidence = Callable[[str, Sequence[str], Sequence[str]], Evidence]
 
 _LEVELS_BELOW = 5  # between a folder that is named and a checkpoint
-_MAX_MENTIONS = 3  # so many of the latest checkpoint paths in the logs of a task are looked at
+_MAX_MENTIONS = 3  # of the latest checkpoint paths in the logs
 _NOT_KNOWN = (
     "neither the job configuration nor the log or the script names a folder in which the job has saved any; "
     "name one with `checkpoint_dir` in its jobmon.yaml"

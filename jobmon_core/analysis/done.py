@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 
 _MAX_MARKER_BYTES = 4096
-_MAX_LOG_BYTES = 1 << 20  # from the end of each log: what says that all is done comes last
+_MAX_LOG_BYTES = 1 << 20  # from the end of each log
 
 
 def look_for_done(job: WatchedJob, task: Task) -> DoneLook:

@@ -44,10 +44,10 @@ class TaskLook(NamedTuple):
     job: WatchedJob
     task: Task
     artifacts: Artifacts = Artifacts()  # those that no other task of its array writes
-    written_s: float | None = None  # the last write to its logs; None if there are none
+    written_s: float | None = None  # the last write to its logs
     telemetry: TaskTelemetry | None = None  # what agents report
     searched: Sequence[str] = ()  # the logs in which failures are searched
-    user_patterns: Path | None = None  # the file of the user's failure patterns, which may be missing
+    user_patterns: Path | None = None  # a file that may be missing
 
 
 def look_at_pace(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Event, ...]]:

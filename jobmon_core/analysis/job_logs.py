@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 _MAX_SCRIPT_BYTES = 4 * 2**20  # by default sbatch accepts no larger script
 _OLDEST_SLURM = (20, 11)  # expands the fewest placeholders in file names
-MAX_NAMED = 64  # at most this many of the logs that the settings name are read
+MAX_NAMED = 64  # logs that the settings name
 _ANY = "\0"  # stands for any text; no path can contain it
 # jobs that ended by themselves: all others were killed, or it is not known
 _NOT_KILLED = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
-_TIMEOUT_S = 10.0  # short: without the result, the diagnosis still recognises the lines of most earlier runs
+_TIMEOUT_S = 10.0  # without it, the diagnosis still recognises most earlier runs
 
 
 def with_scheduler_logs(job: WatchedJob, records: tuple[JobRow, ...], scheduler: Scheduler) -> WatchedJob:
@@ -240,7 +240,7 @@ def read_script(path: str) -> str:
         with script.open("rb") as file:
             return file.read(_MAX_SCRIPT_BYTES).decode(errors="replace")
     except OSError:
-        return ""  # removed since the submission: sbatch's defaults are the next best guess
+        return ""  # removed since: sbatch's defaults are the next best guess
 
 
 def _expand(job: WatchedJob, task: Task, template: str) -> str:

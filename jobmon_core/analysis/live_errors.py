@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jobmon_core.analysis.followed_task import ReadTask, TaskLook
     from jobmon_core.domain.logs.progress.log.fold import ReaderState
 
-_MAX_SEARCHED = 64 * 1024  # bytes of a log in one look; of more new ones, the last are searched
+_MAX_SEARCHED = 64 * 1024  # bytes of a log in one look, the last ones
 _MAX_ANALYSED_LOGS = 8  # in one look
 _MAX_EVIDENCE = 500  # characters of a line
 # a job seldom recovers from these: there is no memory, or the GPU is broken

@@ -45,7 +45,7 @@ _LINES_BEFORE = 2
 _MAX_CHAINED = 5
 _LINK_LINES = 4  # between two chained tracebacks: a sentence between blank lines
 
-_TAIL_BYTES = 64 * 1024  # of a log: more than is shown, because a secret such as a key spans many lines
+_TAIL_BYTES = 64 * 1024  # of a log: a secret such as a key spans many lines
 _MAX_WORKER_LOGS = 8
 MAX_BUNDLES = 6  # of an array: one for each kind of failure
 _WORTH_IT = (Outcome.FAILURE, Outcome.UNKNOWN)

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 
 _MAX_CHECKED = 64  # files whose content is checked
-_CHECK_FOR_S = 30.0  # after this time, for all tasks together, contents are no longer checked
-_VERIFY_FOR_S = 45.0  # likewise, folders are no longer listed; below the limit of the helper process
+_CHECK_FOR_S = 30.0  # contents are checked for so long, for all tasks together
+_VERIFY_FOR_S = 45.0  # likewise, folders are listed: less than the limit of the helper
 _ANYTHING = ("*", "*/*", "*/*/*")
 _ADVICE = {
     True: "Check these files before you use them: this run wrote them, but they are not whole.",

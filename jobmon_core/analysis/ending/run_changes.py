@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _MAX_SEARCHED = 1000  # state files, the newest first
 _MAX_STATE_BYTES = 64 * 2**20
 _SHOWN_FILES = 3
-_SEARCH_FOR_S = 4.0  # for all tasks of a job together: a message must not wait for this any longer
+_SEARCH_FOR_S = 4.0  # for all tasks together: a message must not wait longer
 
 
 def compared_run(home: Home, job: WatchedJob, task: Task | None = None) -> ComparedRun:

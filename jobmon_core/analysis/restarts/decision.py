@@ -44,7 +44,7 @@ _WITHOUT_CODE = (JobState.NODE_FAIL, JobState.LAUNCH_FAILED)
 _FAILED_NODE = re.compile(r"\bNode failure on ([A-Za-z0-9][\w.-]*)")
 _ONE_NODE = re.compile(r"[A-Za-z0-9][\w.-]*")
 _OF_NODE = "--mem"
-LAST_LINES = 200  # of a log: what it says of a signal long before its end did not end it
+LAST_LINES = 200  # of a log: an earlier signal did not end the job
 
 
 def decision_about(

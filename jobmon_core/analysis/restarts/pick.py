@@ -181,7 +181,7 @@ def _identity_of(checkpoint: Checkpoint) -> tuple[int, int] | None:
         if all(map(_is_own, parts)):
             status = os.stat(parts[0])  # noqa: PTH116 - as in the modules that read logs: paths are strings
             return status.st_dev, status.st_ino
-    except OSError:  # removed meanwhile, a link to nothing, or not readable: then it is not complete
+    except OSError:  # a part is missing or not readable
         return None
     return None
 
@@ -234,7 +234,7 @@ def _may_be_renamed(path: str) -> bool:
     """Whether the user owns it, it is no link, and it lies on the disk of its parent folder."""
     try:
         status, parent = os.lstat(path), os.lstat(os.path.dirname(path))  # noqa: PTH120 - texts
-    except OSError:  # it is gone, or a name that several files begin with: a program finds no such checkpoint
+    except OSError:  # a name that only begins those of files is no checkpoint to a program
         return False
     is_plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
     return is_plain and status.st_uid == os.geteuid() and status.st_dev == parent.st_dev

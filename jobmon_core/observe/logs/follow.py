@@ -68,7 +68,7 @@ class LogFollower:
             if new.lines:
                 yield NewText(new.lines)
         unfinished, self._unfinished = self._unfinished, b""
-        if new.unfinished:  # nothing follows it, so that it is shown even if it is only a part
+        if new.unfinished:  # nothing follows it
             yield NewText(clean_lines(unfinished))
 
     def _check_identity(self, file: RegularFile) -> None:

@@ -34,7 +34,7 @@ _CORE_DUMP = "core."
 _COUNTED = (
     r"(?<![a-z])(?:step|iter(?:ation)?|epoch|seed|ckpt|checkpoint|batch|chunk|shard|trial|port)s?[-_=.]?"
 )
-_MAX_INDEX = 10_000  # a job id below it may be the index of an array task in another job's slurm-91000_1.out
+_MAX_INDEX = 10_000  # a lower job id may be the index in another job's slurm-91000_1.out
 
 
 def rank_logs(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _BLOCK = 64 * 1024
-_MAX_COUNTED = 32 * 2**20  # with more bytes before a chunk, counting their lines would be slow
+_MAX_COUNTED = 32 * 2**20  # bytes before a chunk: to count the lines of more would be slow
 _MAX_ZEROS = 32 * 2**20  # zero bytes skipped at the end of a file
 
 
@@ -31,10 +31,10 @@ class LogChunk:
     """Consecutive bytes of a log, and where in the log they are."""
 
     data: bytes
-    complete: bool  # the data are the whole log, except for zero bytes at its end
+    complete: bool  # the whole log, but for zero bytes at its end
     lines_before: int | None = 0  # None if they were not counted
     begins_line: bool = True  # the data start at the beginning of a line
-    note: str = ""  # why a part could not be read; completes a sentence that starts with the path
+    note: str = ""  # why a part could not be read, as the end of a sentence
 
     def without_partial_first_line(self) -> LogChunk:
         """Drop the first line if its beginning is missing, unless it is the only one."""
@@ -97,7 +97,7 @@ _MAGIC = b"\x1f\x8b\x08"
 # large to decompress as a whole.
 _MAX_COMPRESSED = 64 * 2**20
 _MAX_DECOMPRESSED = 512 * 2**20
-_MAX_PIECES = 30_000  # within the limits above, only an archive of very many gzip members yields more
+_MAX_PIECES = 30_000  # only an archive of very many members yields more
 
 _TRUNCATED = "is compressed and was cut off"
 _DAMAGED = "is compressed and damaged: it was read up to the damage"

@@ -105,7 +105,7 @@ class PatternFile:
 
     source: str  # its path; empty for a user without a file
     patterns: tuple[Pattern, ...] = ()  # those without faults
-    faults: tuple[str, ...] = ()  # every fault of the file; each begins with where it is, if known
+    faults: tuple[str, ...] = ()  # each begins with where it is, if known
     skipped: int = 0  # patterns with faults
 
     @property

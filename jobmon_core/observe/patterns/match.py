@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
 
-_ANY_LINE = "\n"  # found in every line: for a user's expression, whose literals are not known
+_ANY_LINE = "\n"  # for a user's expression, whose literals are not known
 _MAX_LITERAL = 24  # characters
 
 

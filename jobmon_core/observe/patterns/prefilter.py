@@ -29,7 +29,7 @@ _TRACEBACK = b"traceback (most recent call last)"
 _DIGITS = b"0123456789"
 # characters in which lines that look the same differ, e.g. the states of a progress bar
 _NOT_IN_SHAPE = bytes({*b" \t.,#=>-+|", *range(0x80, 0x100)})
-_LONG = 4096  # bytes; in a shorter text, one search per literal is faster than to prepare one search for all
+_LONG = 4096  # bytes; in a shorter text, one search per literal is faster
 
 
 def ignores_case(regex: str) -> bool:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 
-@lru_cache(maxsize=64)  # one helper looks at many jobs; to compile the progress formats takes 10 ms
+@lru_cache(maxsize=64)  # to compile the progress formats takes 10 ms
 def compile_matcher(*regexes: str) -> Callable[[bytes], Collection[int]]:
     """Return a function that returns the indexes of the valid ``regexes`` that match in a UTF-8 text.
 

@@ -18,8 +18,8 @@ _NAME = "trainer_state.json"
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
 _MAX_BYTES = 8 * 2**20  # its history of losses grows with the training
 _MAX_ENTRIES = 10_000  # of a folder
-_MAX_READ = 3  # checkpoints: the Trainer writes this file last, so the newest one may lack it for minutes
-_LARGEST = 1e12  # a count beyond it means "no limit": then the Trainer writes the largest integer
+_MAX_READ = 3  # the Trainer writes this file last: the newest may lack it for minutes
+_LARGEST = 1e12  # then the Trainer means "no limit"
 
 
 def read_trainer_state(path: str) -> Progress | None:

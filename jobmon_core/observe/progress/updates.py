@@ -22,8 +22,8 @@ _SERVICE = re.compile(rb"(?m)^\((?:raylet|autoscaler|gcs_server)\b[^()\n]{0,60}\
 _REPEATED_MARK = b"x across cluster]"
 _REPEATED = re.compile(rb" \[repeated \d{1,9}x across cluster\][^\n]*\Z")
 
-LIMIT = 32 * 1024  # bytes after a multiple of `BLOCK`; there a block ends even inside an update
-BLOCK = 32 * 1024  # bytes; a block ends with the first update that ends after a multiple of it
+LIMIT = 32 * 1024  # bytes after a multiple of `BLOCK`: there a block ends even inside an update
+BLOCK = 32 * 1024  # bytes; a block ends with the first update after a multiple
 
 _ENDS = (b"\n", b"\r", b"\b")
 # movements of the cursor separate updates; colours do not

@@ -60,7 +60,7 @@ _NEAR_LINES = 100  # in which a time stamp is searched
 _LATER_S = 600.0  # a program that failed ends sooner
 _TRACEBACK = "Traceback ("
 _COUNTED = re.compile(r"(?i)\b(?:step|epoch|iter(?:ation)?|batch|update|episode)s?\b\D{0,5}(\d{1,12})\b")
-_MIN_COUNTED = 3  # lines in which a counter rises: a script that cleans up after a failure prints none
+_MIN_COUNTED = 3  # a script that cleans up after a failure prints none
 _DIGITS = re.compile(r"\d+")
 
 

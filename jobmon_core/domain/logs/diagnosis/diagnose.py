@@ -50,7 +50,7 @@ _MAX_QUOTED = 120  # characters
 _SURVIVED = "The log does not end in a failure."
 _LAST_LINES = 8  # shown if the cause is unknown
 _MAX_FAILURES = 4  # of them that lie above the end, but speak of a failure
-_END_LINES = 50  # above them, a report of success may be about a part only, e.g. an epoch
+_END_LINES = 50  # above, a report of success may be about a part, e.g. an epoch
 # states of a job that hung after a failure, and what follows its description
 _AFTER_HANG = {
     JobState.TIMEOUT: "The job then hung until its time limit.",

@@ -51,7 +51,7 @@ from jobmon_core.domain.logs.diagnosis.tracebacks import (
 # with more ordinary lines below it, the program recovered from a failure
 MAX_ORDINARY_LINES = 40
 _MAX_ORDINARY_LINES_OF_UNRELIABLE = 5
-_MAX_ORDINARY_LINES_OF_PREPARATION = 2  # programs that ran without what was to be prepared print more
+_MAX_ORDINARY_LINES_OF_PREPARATION = 2  # programs that ran all the same print more
 _MAX_ORDINARY_LINES_OF_PRINTED_TRACEBACK = 4  # the program caught the exception
 
 # a completed job's log ends in a failure if at most this many ordinary lines follow it ...
@@ -236,7 +236,7 @@ class LogAnalysis:
         """
         excerpt = self.lines.excerpt_range(root.position)
         if later is not None and later.position not in excerpt:
-            return False  # in another excerpt: how many lines are between the two is not known
+            return False  # what lies between two excerpts is not known
         end = excerpt.stop if later is None else later.position
         if self.ended_process(root) and (later is None or not self.ended_process(later)):
             return False

@@ -20,11 +20,11 @@ from jobmon_core.domain.slurm.states import (
     other_code,
 )
 
-_IDLE_SHARE = 0.01  # steps that use less than this share of one core are waiting
+_IDLE_SHARE = 0.01  # of one core: steps that use less are waiting
 _MIN_STEP_CPU_S = 1.0  # with less, Slurm did not count the processes of the steps
-_SILENT_SHARE = 0.1  # a hanging program printed nothing in this last share of the run
+_SILENT_SHARE = 0.1  # of the run, at its end, in which a hanging program prints nothing
 _MIN_SILENT_S = 60.0
-_NEAR_LIMIT = 0.8  # share of the requested memory; sampling misses the last peak
+_NEAR_LIMIT = 0.8  # of the requested memory; sampling misses the last peak
 CANCELLED = "slurm_cancelled"
 TIME_LIMIT = "slurm_timeout"
 YOU = "you"  # the user who reads the diagnosis

@@ -191,7 +191,7 @@ class LogExcerpt:
 
     path: str
     texts: tuple[str, ...] = ()
-    first_number: int | None = 1  # of the first line; None if the lines before it were not counted
+    first_number: int | None = 1  # of the first line, if those before it were counted
     problem: str = ""  # why there are no lines
     size: int = 0  # bytes of the file on disk
     complete: bool = False  # these are all lines of the log

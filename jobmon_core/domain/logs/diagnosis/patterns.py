@@ -79,7 +79,7 @@ class Role(StrEnum):
     """What a matching line means."""
 
     ROOT = "root"  # a possible root cause
-    SYMPTOM = "symptom"  # a consequence, such as torchrun reporting that a worker failed
+    SYMPTOM = "symptom"  # a consequence, e.g. torchrun reports that a worker failed
     CONTEXT = "context"  # neither: advice, a harmless message
     SUCCESS = "success"  # the program reports success: it recovered from earlier failures
     RETRY = "retry"  # what failed before is started again

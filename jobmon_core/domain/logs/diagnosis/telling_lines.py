@@ -25,9 +25,9 @@ _NO_REASON = re.compile(
     r"|^\W*(?:from function|source file|mpi rank|program|pid|code|at) *[:/]"
 )
 
-_MAX_NEAR_END = 30  # lines with text, from the end of a log, in which clear words of failure count
+_MAX_NEAR_END = 30  # lines with text, in which clear words of failure count
 _LAST = 5  # likewise, for words that healthy logs contain elsewhere
-_MAX_ORDINARY = 8  # lines with text after words of failure: with more, the program went on
+_MAX_ORDINARY = 8  # lines after words of failure: with more, the program went on
 _CLEAR = re.compile(
     r"\b(?:ERRORS?|FATAL|ABORT(?:ED|ING)?|PANIC|CRITICAL|FAIL(?:ED|URE))\b"
     r"|^\W*(?:\S{1,60}: ?)?E(?:rror|xception)\b\s*[:!(]"

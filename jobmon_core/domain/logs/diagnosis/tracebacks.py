@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
 
-_MAX_LINES = 400  # of a traceback; Python prints the first frames of a recursion and counts the others
+_MAX_LINES = 400  # Python counts most frames of a recursion
 # paths of installed packages and of Python itself; "<string>" is generated code, e.g. of a dataclass
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ", "<string>")
 _OS_MODULE = ('/os.py", line ', '"<frozen os>", line ')  # the module with os.environ
@@ -28,7 +28,7 @@ _OUTERMOST = (
 )  # fmt: skip
 # Hydra prints it above the traceback that ended its application, without the outermost frames
 HYDRA_ERROR = "Error executing job with overrides"
-_FIRST_FRAMES = 3  # the first frame of the program is one of these: with `python -m`, two of runpy precede it
+_FIRST_FRAMES = 3  # with `python -m`, two of runpy precede the program's
 FATAL = "Fatal Python error"
 IN_THREAD = "Exception in thread"
 # above the traceback of an exception that Python or asyncio only reports
@@ -42,14 +42,14 @@ _IGNORED_FILE = "Remainder of file ignored"
 # an exception's class and maybe its message; of ranks without labels, other output may stand there instead
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.<>]*(?:\(\w+\))?(?:: |:?$)")
 _NOT_FAILURES = ("KeyboardInterrupt", "SystemExit")
-_NEAR_LINES = 12  # other ranks may print this many lines between two lines of one rank
+_NEAR_LINES = 12  # that other ranks may print between two of one rank
 
 
 class Frame(NamedTuple):
     """One frame of a traceback; a tuple, since a log may have many thousands."""
 
     position: int  # of its line ``File "...", line N, in ...``
-    source: int | None  # position of the line of code below it; None if none was printed
+    source: int | None  # position of the code below it
     text: str  # the line without its rank label
 
     @property
@@ -61,7 +61,7 @@ class Frame(NamedTuple):
 class Traceback(NamedTuple):
     """The frames that led to an exception, outermost first."""
 
-    head: int | None  # position of its first line; None if that line is missing
+    head: int | None  # position of its first line
     frames: tuple[Frame, ...]
 
     @property

@@ -116,16 +116,16 @@ def _interpolate(inputs: Sequence[float], outputs: Sequence[float], values: Iter
     return found
 
 
-_SLOWER = 3  # a pause takes at least this many times the usual time for its units
+_SLOWER = 3  # times the usual time for its units: a pause takes as long
 _NOISE = 5  # and exceeds it by this many times the usual deviation
-_SHORTEST_S = 2.0  # logs with times in whole seconds show pauses of one second where there are none
-_SHORTEST_SHARE = 0.004  # pauses below this share of the elapsed time are part of the usual pace
-_SAME = 0.01  # pauses closer than this share of the progress so far are one
+_SHORTEST_S = 2.0  # times in whole seconds show pauses of one second
+_SHORTEST_SHARE = 0.004  # of the elapsed time: shorter ones are part of the pace
+_SAME = 0.01  # of the progress so far: closer pauses are one
 _REGULAR = 0.85  # pauses are regular if this share of their distances is one period,
 _TOLERANCE = 0.2  # within this share of the period
-_MIN_POINTS = 4  # points that a curve keeps at least when its start is cut off
-_OVERDUE = 1.3  # after this many periods without a pause, no more are expected
-_SHORTEST_DISTANCE = 0.1  # a single pause before this share of the progress belongs to the start
+_MIN_POINTS = 4  # kept when the start is cut off
+_OVERDUE = 1.3  # periods without a pause: then no more are expected
+_SHORTEST_DISTANCE = 0.1  # of the progress: an earlier single pause belongs to the start
 
 
 def without_regular_pauses(curve: Curve, found: dict[float, float], total: float) -> tuple[Curve, float]:
@@ -182,7 +182,7 @@ def _period(pauses: list[float], curve: Curve) -> float | None:
         return None
     first, last = pauses[0] - curve.units[0], curve.units[-1] - pauses[-1]
     distances = [end - start for start, end in itertools.pairwise(pauses)]
-    if not distances:  # one pause: the next one is expected after the same distance as from the start to this
+    if not distances:  # one pause: the next follows after the same distance
         started_late = first > _SHORTEST_DISTANCE * curve.span_units
         return first if started_late and last <= _OVERDUE * first else None
     period = median(distances)

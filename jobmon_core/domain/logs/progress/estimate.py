@@ -21,10 +21,10 @@ _WINDOW = 0.6  # the pace is measured in this last share of the elapsed time
 _RECENT = 0.1  # likewise for the rate that is shown
 _CHANGE_PARTS = 20
 _CHANGE_BEFORE, _CHANGE_AFTER = 2, 2  # at least this many parts on either side
-_CHANGE = 0.15  # paces after a change differ from those before by more than this share of the lower mean
+_CHANGE = 0.15  # share of the lower mean by which the paces on both sides differ
 _DRIFT_PARTS = 8
-_DRIFT_FIT = 0.85  # least share of the variance of the paces that a straight line explains
-_LEAST_DRIFT = 0.045  # of the mean pace, over the whole curve: less is the wobble of any run
+_DRIFT_FIT = 0.85  # of the variance of the paces, explained by a straight line
+_LEAST_DRIFT = 0.045  # of the mean pace: less is the wobble of any run
 _DRIFT_SHARE = 0.7  # share of the drift that is carried on
 _DRIFT_BOUNDS = 0.4, 2.5
 # the range extends beyond the estimates by the sum of these shares of the remaining time (more if more is to
@@ -153,7 +153,7 @@ def _confidence(forecast: _Forecast, past_s: float) -> Confidence:
 
 _MARGIN = 1.1  # of the longest expected run time
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
-_STEPS_S = (  # run time, step: up to this run time, a limit is a multiple of the step
+_STEPS_S = (  # up to this run time, a limit is a multiple of the step
     (_HOUR_S, 10 * _MINUTE_S),
     (6 * _HOUR_S, 30 * _MINUTE_S),
     (_DAY_S, _HOUR_S),

@@ -14,7 +14,7 @@ from jobmon_core.domain.logs.progress.model import History, Sample
 MAX_SAMPLES = 240
 _THINNED_TO = 180
 _RECENT = 40  # so many of the newest samples are never dropped
-_NEW_RUN = 0.9  # of the previous `current`: noise and interleaved workers fall by less
+_NEW_RUN = 0.9  # of the last count: noise and interleaved workers fall less
 _MEDIAN_STEP = 1.1  # factor by which one pause moves the running median at most
 _PROGRESS = 1 + 1e-9  # from one count to the next; a smaller factor is rounding
 _LARGEST = 1e15  # units or seconds

@@ -55,7 +55,7 @@ class Progress:
 class Sample:
     """The progress at one moment."""
 
-    at_s: float  # when the log said so, or when jobmon read it
+    at_s: float  # by the log, else when jobmon read it
     current: float
     loss: float | None = None
     grad_norm: float | None = None
@@ -99,7 +99,7 @@ class Estimate:
 class LimitOutlook:
     """Whether a job will end before its time limit does."""
 
-    fits: bool | None  # None: too close to say, or the estimate is worth too little
+    fits: bool | None  # None: too close to say
     ends_s: float
     time_left_s: float  # until the limit
     sufficient_time: str  # for --time, e.g. "5:30:00" or "1-06:00"
@@ -110,7 +110,7 @@ class KnownProblems:
     """The problems of a run that were reported or begin to show: each is reported once."""
 
     stalled_since_s: float | None = None  # the last progress before the stall
-    stall_is_failure: bool = False  # it has lasted for as long as the user allows
+    stall_is_failure: bool = False  # it lasts longer than the user allows
     usual_pace: float | None = None  # seconds per unit, of a run that was reported as slow
     slow_since_s: float | None = None  # a slowdown that is too short to be reported
     slow_bound: float | None = None  # the seconds per unit that it exceeds

@@ -26,9 +26,9 @@ _FIRST_SHARE = 0.2  # of the steps, if the log shows no epochs
 _MIN_SAMPLES = 20
 _SPIKE = 10  # times the median
 
-_ENOUGH = 0.99  # share of the expected units that counts as all of them
+_ENOUGH = 0.99  # of the expected units counts as all
 _STANDSTILL_ADVICE = "Find out first why it made no progress: if it hung, more time will not help."
-_LONG_IDLE = 0.1  # share of the run that must have passed since its last progress to suggest a hang
+_LONG_IDLE = 0.1  # of the run, without progress, suggests a hang
 
 
 def with_result(

@@ -17,7 +17,7 @@ _FAILURE = re.compile(r"(?i)\b(?:not|un(?:successful|finished)|fail\w*|error|abo
 _DIGITS = re.compile(r"\d+")
 _LAST_LINES = 3  # a log may end with statistics
 _MAX_SHOWN = 6  # workers in one line
-_SILENT_S = 300.0  # without output, if the user names no other time after which a job has stalled
+_SILENT_S = 300.0  # without output, unless the user says when a job has stalled
 
 
 class WorkerState(StrEnum):

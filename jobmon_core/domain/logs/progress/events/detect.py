@@ -147,7 +147,7 @@ def _slowdown(known: KnownProblems, seen: Observation, paces: Paces, factor: flo
     if max(paces.now, paces.newest) <= bound:
         return replace(known, slow_since_s=None, slow_bound=None), None, ""
     if min(paces.now, paces.newest) <= bound:
-        return None  # one is below, one above: the slowdown neither begins nor ends
+        return None  # the slowdown neither begins nor ends
     if known.slow_since_s is None:
         return replace(known, slow_since_s=seen.now_s, slow_bound=bound), None, ""
     if not _has_lasted(known.slow_since_s, seen):
@@ -274,8 +274,8 @@ _MIN_S, _MIN_SHARE = 600.0, 0.1  # a run is judged after this time, or this shar
 _WINDOW = 0.15  # share of the elapsed time
 _LONGEST_PAUSES, _USUAL_PAUSES = 2, 3  # times the longest and the median pause
 _LEAST_S = 15.0
-_PARTS = 6  # a window is split into these: the median of their paces ignores pauses
-_STRIDE = 0.25  # distance from one earlier window to the next, as a share of a window
+_PARTS = 6  # of a window: the median of their paces ignores pauses
+_STRIDE = 0.25  # from one earlier window to the next, as a share of one
 _MIN_EARLIER = 5
 _START = 0.1  # this share of the units, at the start, does not count
 

@@ -14,9 +14,9 @@ from jobmon_core.domain.logs.diagnosis.model import EarlierLog
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 
 HOLD_S: Final = 10.0  # a program whose end follows gets one message
-_MAX_GROWTHS = 20  # a log that has grown at so many looks shows that the program goes on, e.g. with a bar
+_MAX_GROWTHS = 20  # of a log, look by look: then the program goes on, e.g. with a bar
 _SURVIVED_AFTER_S = 60.0  # the other ranks may finish a step after one has failed
-_MAX_ORDINARY_LINES = 40  # as in `error_episodes`, which is loaded only to analyse a log
+_MAX_ORDINARY_LINES = 40  # as in `error_episodes`
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _suspect(watch: ErrorWatch, seen: SearchResult) -> Suspect | None:
     before = watch.suspect
     if before and _is_survived(before, seen):
         if found and found.log == before.failure.log:
-            found = None  # the new text of this log shows no failure: what was found in it is the old one
+            found = None  # its new text shows no failure: this is the old one
         before = None
     if before is None:
         return _new_suspect(found, seen) if found else None

@@ -18,19 +18,19 @@ class EventKind(StrEnum):
 
     LAUNCH_FAILED = "launch failed"  # e.g. a worker is missing
     LAUNCHED = "launched"  # all that was checked after the start was there
-    NO_OUTPUT = "no output"  # logs or outputs that should be there after the start are missing
+    NO_OUTPUT = "no output"  # logs or outputs are missing after the start
     STALLED = "stalled"
     SLOW = "slow"
     TIME_LIMIT = "time limit"  # it will not end before its time limit
     DIVERGED = "diverged"
     ERROR = "error"  # its log shows a failure, but it has not ended
-    TROUBLE = "trouble"  # what its agents measure shows that something is wrong
+    TROUBLE = "trouble"  # by what its agents measure
     MILESTONE = "milestone"
     CHECKPOINT = "checkpoint"  # one was saved
     RESTARTED = "restarted"
     RESUMED = "resumed"  # an attempt of a lineage went on from its checkpoint
     NOT_RESUMED = "not resumed"  # or it did not, or may not have
-    LATE_WRITER = "late writer"  # an earlier attempt of its lineage still changes a checkpoint
+    LATE_WRITER = "late writer"  # an earlier attempt still changes a checkpoint
     RECOVERED = "recovered"  # from one of the `WARNINGS`
 
 
@@ -84,5 +84,5 @@ class Followed:
     """What a look at the logs of a job found."""
 
     events: tuple[Event, ...] = ()  # the latest ones, oldest first
-    problem: str = ""  # why the progress of this job could not be read, if that of others could
+    problem: str = ""  # why the progress of this job could not be read
     recheck_s: float | None = None  # when to look again, because its logs may show a failure

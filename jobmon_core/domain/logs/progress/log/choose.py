@@ -12,15 +12,15 @@ from jobmon_core.domain.logs.progress.log.tracks import FIRST_SEEN, LAST_SEEN, T
 from jobmon_core.domain.logs.progress.model import Progress
 
 _BESIDE = 4  # readings between counters on one line, or on lines that follow each other, at most
-_LIVE_READINGS = 200  # a counter that was updated within so many is still in use
+_LIVE_READINGS = 200  # one that was updated within so many is still in use
 _MIN_ELAPSED_S = 60.0  # a shorter bar is preparation; an outer one is not given up sooner
 _MANY_ROUNDS = 2  # of an inner counter: by then, an outer one would have moved
 # without clocks, an outer counter is given up after so many updates of the inner one, plus some for each own
 _PATIENCE, _PATIENCE_PER_UPDATE = 10, 3
 _SAME_COUNT_RATIO = 1.02  # a line about the same step as a bar may be ahead by so much
-_STALE_READINGS = 20  # a bar that was not updated within so many does not move any more
+_STALE_READINGS = 20  # likewise, a bar does not move any more
 _SURE_UPDATES, _LONG_SILENCE = 3, 3.0  # after so many updates, a pause so many times the usual one is long
-_SAME_SPEED = 3.0  # bars that follow each other do the same work if their speeds differ by less
+_SAME_SPEED = 3.0  # of bars that do the same work, one after the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ChosenCounters:
     inner: Track
     earlier: tuple[Track, ...] = ()  # full bars of the same kind before it
     batches: Track | None = None  # counted beside items
-    others: tuple[Track, ...] = ()  # further counters of the job, and lines about its epochs
+    others: tuple[Track, ...] = ()  # further ones, and lines about epochs
 
 
 def choose(state: LogState) -> ChosenCounters | None:

@@ -21,9 +21,9 @@ from jobmon_core.domain.logs.progress.model import Progress
 _MAX_TRACKS = 24
 _MAX_ANNOUNCED = 8
 _MAX_METRICS = 16
-_NEW_RUN_UPDATES = 4  # after so many updates of a restarted bar, the old one belongs to an earlier run
-_START_SHARE = 0.5  # of its total: a bar that starts again shows at most this much
-_SURE_UPDATES = 3  # a restarted bar with so many is not one late update of another process
+_NEW_RUN_UPDATES = 4  # of a restarted bar: by then, the old one is of an earlier run
+_START_SHARE = 0.5  # of its total: a bar that starts again shows less
+_SURE_UPDATES = 3  # so many are not one late update of another process
 _OF_TRAINING = ("loss", "learning_rate", "grad_norm")
 _COUNTERS = (Role.MAIN, Role.EVALUATION, Role.LOADING)
 
@@ -35,14 +35,14 @@ class LogState:
     readings: int = 0
     tracks: tuple[Track, ...] = ()
     totals: dict[str, float] = field(default_factory=dict)  # announced, by unit, e.g. step, epoch, episode
-    announced_steps: tuple[float, ...] = ()  # the latest totals of steps: a dump of settings has several
+    announced_steps: tuple[float, ...] = ()  # a dump of settings has several
     loss: float | None = None
     learning_rate: float | None = None
     grad_norm: float | None = None
     rate_per_s: float | None = None  # of a metric, not of a counter
     rate_unit: str = ""
     end_marker: str = ""
-    table: str = ""  # the line that names the columns of the latest table
+    table: str = ""  # the header of the latest table
     run: int = 1
     metrics: dict[str, float] = field(default_factory=dict)  # further ones, by name
 
@@ -219,7 +219,7 @@ class FileState:
     offset: int = 0  # bytes; the block after it is read again
     size: int = 0  # bytes, when it was read
     inode: int | None = None
-    problem: str = ""  # why the file could not be read; completes a sentence that starts with the path
+    problem: str = ""  # why it could not be read, as the end of a sentence
 
 
 @dataclass(frozen=True, slots=True)

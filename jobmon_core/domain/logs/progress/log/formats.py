@@ -56,8 +56,8 @@ class Format:
     inclusive: bool = False  # its last epoch is the printed number
     whole_eta: bool = False  # its eta is that of the whole job
     fallback: bool = False  # used only if no other format shows the progress
-    steady: bool = False  # anything may look like it: it counts once the numbers have risen for a while
-    beside: bool = False  # it may count items beside the batches or steps of the line
+    steady: bool = False  # it counts once the numbers have risen for a while
+    beside: bool = False  # it may count items beside batches or steps
     counter: str = ""  # the format whose counter it advances; empty: its own
     groups: tuple[str, ...] = ()  # what each group finds; empty: what its name says
     metrics: tuple[str, ...] = ()  # of the user's own patterns: what groups m0, m1 ... find
@@ -75,7 +75,7 @@ class Reading(NamedTuple):
     epoch: float | None = None
     epochs: float | None = None
     unit: str = "step"
-    noun: str = ""  # the word for the unit, where the log has one: iteration, step, file
+    noun: str = ""  # the log's word for the unit: iteration, file
     at_s: float | None = None  # by the time stamp of the line
     elapsed_s: float | None = None
     remaining_s: float | None = None

@@ -18,8 +18,8 @@ from jobmon_core.domain.logs.progress.log.tracks import LAST_SEEN, Track
 from jobmon_core.domain.logs.progress.log.values import counted_unit
 from jobmon_core.domain.logs.progress.model import COUNTERS, Progress
 
-_PARTS = 2  # after so many full bars, a further one that is full need not be the last
-_TOTAL_TOLERANCE = 1.05  # a counter that exceeds an announced total by more proves it wrong
+_PARTS = 2  # so many full bars: then a further one need not be the last
+_TOTAL_TOLERANCE = 1.05  # a counter that exceeds an announced total more proves it wrong
 _SAME_SPEED = 2.0  # speeds of the same thing differ by less
 # a counter from 0 that prints one less than a multiple of this, as in ``Epoch 0/99``, prints its last epoch
 _ROUND_NUMBER = 5

@@ -13,7 +13,7 @@ from jobmon_core.domain.logs.progress.log.formats import Reading, Role
 _JITTER = 0.8  # a counter that falls back only to this share goes on: other processes print late
 _OVERRUN = 0.98  # tqdm shows no total once a bar exceeds it; just before, it was at least this full
 _CLOCK_TOLERANCE_S = 1.0  # bars print whole seconds
-_NEARLY = 0.9  # a bar that is removed at its end need not show its last updates
+_NEARLY = 0.9  # a bar that is removed need not show its last updates
 _STEADY_UPDATES = 8  # numbers in any order seldom rise so often in a row
 # a log that begins with a later epoch counts from 0 if the number after the last, as in ``Epoch 266/499``, is
 # a multiple of this
@@ -37,7 +37,7 @@ class Track(NamedTuple):
     whole_eta: bool = False
     fallback: bool = False
     steady: bool = False
-    n: float | None = None  # within the epoch, if the log shows the epoch too
+    n: float | None = None  # within the epoch, if the log shows that
     total: float | None = None
     first_n: float | None = None
     epoch: float | None = None
