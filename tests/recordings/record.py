@@ -173,15 +173,15 @@ def record_stub(recorder: Recorder) -> None:
 
 def record_sbatch(recorder: Recorder, cluster: str) -> None:
     job = ("-H", "-o", "/dev/null", "--wrap", "true")
-    recorder.answer("sbatch", commands.submit(job))
-    recorder.answer("sbatch-parsable", commands.submit(("--parsable", *job)))
-    recorder.answer("sbatch-cluster", commands.submit(("-M", cluster, *job)))
-    recorder.answer("sbatch-cluster-parsable", commands.submit(("-M", cluster, "--parsable", *job)))
-    recorder.answer("sbatch-quiet", commands.submit(("-Q", *job)))
-    recorder.answer("sbatch-test-only", commands.submit(("--test-only", "--wrap", "true")))
-    recorder.answer("sbatch-version", commands.submit(("--version",)))
-    recorder.answer("sbatch-bad-option", commands.submit(("--badopt",)))
-    recorder.answer("sbatch-bad-partition", commands.submit(("-p", "nowhere", "--wrap", "true")))
+    recorder.answer("sbatch", ["sbatch", *job])
+    recorder.answer("sbatch-parsable", ["sbatch", "--parsable", *job])
+    recorder.answer("sbatch-cluster", ["sbatch", "-M", cluster, *job])
+    recorder.answer("sbatch-cluster-parsable", ["sbatch", "-M", cluster, "--parsable", *job])
+    recorder.answer("sbatch-quiet", ["sbatch", "-Q", *job])
+    recorder.answer("sbatch-test-only", ["sbatch", "--test-only", "--wrap", "true"])
+    recorder.answer("sbatch-version", ["sbatch", "--version"])
+    recorder.answer("sbatch-bad-option", ["sbatch", "--badopt"])
+    recorder.answer("sbatch-bad-partition", ["sbatch", "-p", "nowhere", "--wrap", "true"])
 
 
 def record_refusals(recorder: Recorder) -> None:
@@ -193,8 +193,8 @@ def record_refusals(recorder: Recorder) -> None:
     recorder.answer("script-unknown", commands.script(4_000_000, ""))
     recorder.answer("accounting-unknown", commands.accounting([4_000_000], fields, ""))
     recorder.answer("accounting-invalid-field", commands.accounting([1], (*fields, "Futurity"), ""))
-    recorder.answer("accounting-fields", commands.supported_accounting_fields())
-    recorder.answer("accounting-version", commands.program_version("sacct"))
+    recorder.answer("accounting-fields", ["sacct", "--helpformat"])
+    recorder.answer("accounting-version", ["sacct", "--version"])
     recorder.answer("configuration", commands.configuration())
 
 
@@ -217,7 +217,7 @@ def record_outages(recorder: Recorder) -> None:
     with changed("^SlurmctldPort=.*", "SlurmctldPort=1"):
         recorder.answer("queue-no-slurmctld", commands.queue("root", ""))
         recorder.answer("record-no-slurmctld", commands.record(1, ""))
-        recorder.answer("sbatch-no-slurmctld", commands.submit(("--wrap", "true")))
+        recorder.answer("sbatch-no-slurmctld", ["sbatch", "--wrap", "true"])
     with changed("^AccountingStoragePort=.*", "AccountingStoragePort=1"):
         recorder.answer("accounting-no-slurmdbd", accounting)
     with changed("^AccountingStorage.*", ""):

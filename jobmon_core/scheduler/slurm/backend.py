@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import BackendResources, JobControl, Scheduler, Submitter
     from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
 
-_VERSION_TIMEOUT_S = 10.0
-
 
 def _submitter(resources: BackendResources) -> Submitter:
     from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
@@ -58,14 +56,14 @@ def _agent_launches(
     """
     from jobmon_core.domain.node.telemetry.agent import agent_command, killed_first
     from jobmon_core.domain.slurm.rows import node_names
-    from jobmon_core.scheduler.slurm import commands, values
-    from jobmon_core.system.runner import Runner, succeeded
+    from jobmon_core.scheduler.slurm import commands
+    from jobmon_core.scheduler.slurm.client import version_of
+    from jobmon_core.system.runner import Runner
 
     nodes, raw_job_id = node_names(task.nodes), task.raw_job_id or job_id
     if not nodes:
         return ()
-    answer = Runner().capture(commands.program_version("srun"), _VERSION_TIMEOUT_S)
-    version = (values.version(answer.stdout) if succeeded(answer) else None) or commands.OLDEST_VERSION
+    version = version_of(Runner(), "srun") or commands.OLDEST_VERSION
     options = options._replace(job_id=str(raw_job_id))
     agent = killed_first((sys.executable, *agent_command(options)))
     step = AgentLaunch((tuple(commands.agent_step(raw_job_id, len(nodes), agent, version)),), signal.SIGUSR1)

@@ -140,13 +140,13 @@ class SlurmScheduler:
         return read_sessions(answer.stdout)
 
     def _supported_fields(self, fields: tuple[str, ...]) -> tuple[str, ...]:
-        answer = self._ask(commands.supported_accounting_fields())
+        answer = self._ask(["sacct", "--helpformat"])
         supported = set() if isinstance(answer, Unreachable) else set(answer.stdout.split())
         return tuple(name for name in fields if name in supported) or fields
 
     def _sacct_version(self) -> Version:
         if self._version is None:
-            answer = self._run(commands.program_version("sacct"), _VERSION_TIMEOUT_S)
+            answer = self._run(["sacct", "--version"], _VERSION_TIMEOUT_S)
             if not isinstance(answer, Ran):
                 return commands.OLDEST_VERSION  # for this once: a busy host may answer the next time
             self._version = values.version(answer.stdout) or commands.OLDEST_VERSION
@@ -201,3 +201,9 @@ def past_runs(
 ) -> list[JobRow] | Disabled | Unreachable:
     """See `Backend`."""
     return SlurmScheduler(runner, cluster).past_runs(user, since_s, until_s)
+
+
+def version_of(runner: Runner, program: str) -> Version | None:
+    """The version of a program of Slurm."""
+    answer = runner.capture([program, "--version"], _VERSION_TIMEOUT_S)
+    return values.version(answer.stdout) if isinstance(answer, Ran) else None

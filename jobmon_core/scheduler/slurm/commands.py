@@ -65,11 +65,6 @@ def accounting_fields_of(version: Version) -> tuple[str, ...]:
     return (*fields, *_PATH_FIELDS, comment, name)
 
 
-def submit(arguments: Sequence[str]) -> list[str]:
-    """With the user's arguments."""
-    return ["sbatch", *arguments]
-
-
 def queue(user: str, cluster: str) -> list[str]:
     """List a user's jobs, also recently ended ones; ``-a`` because a partition may be hidden."""
     listing = ["squeue", *cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
@@ -117,11 +112,6 @@ def agent_login(node: str, command: Sequence[str]) -> list[str]:
     return ["ssh", *options, node, shlex.join(command)]
 
 
-def program_version(program: str) -> list[str]:
-    """Print a version."""
-    return [program, "--version"]
-
-
 def on_each_node(raw_job_id: str, cluster: str, command: Sequence[str]) -> list[str]:
     """Run a program on each node, in a step like that of `agent_step`, without GPUs."""
     return ["srun", *on_cluster(cluster), f"--jobid={raw_job_id}", *_STEP, "--gres=none", *command]
@@ -146,11 +136,6 @@ def accounting_between(
     output = ["-D", "-P", f"--delimiter={SEP}"]
     period = ["-S", f"uts{since_s:.0f}", "-E", f"uts{until_s:.0f}"]
     return ["sacct", *cluster_args(cluster), *output, "-u", user, *period, "-o", ",".join(fields)]
-
-
-def supported_accounting_fields() -> list[str]:
-    """List those of this sacct."""
-    return ["sacct", "--helpformat"]
 
 
 def on_cluster(cluster: str) -> list[str]:
@@ -200,31 +185,16 @@ def waiting(partitions: Iterable[str], cluster: str) -> list[str]:
     return [*listing, "-p", ",".join(partitions), "-o", PLACE_FORMAT]
 
 
-def partition(name: str, cluster: str) -> list[str]:
-    """Show its state and limits."""
-    return _show(cluster, "partition", name)
-
-
 def nodes(names: str, cluster: str) -> list[str]:
     """Show them with their GPUs."""
-    show = _show(cluster, "node", names)
-    return [show[0], "-d", *show[1:]]
-
-
-def reservations(cluster: str) -> list[str]:
-    """Show all."""
-    return _show(cluster, "reservation")
+    program, *rest = show(cluster, "node", names)
+    return [program, "-d", *rest]
 
 
 def limits(user: str, account: str, qos: Sequence[str], cluster: str) -> list[str]:
     """Show those of a user and of QOS."""
     filters = [f"users={user}", f"accounts={account}", f"qos={','.join(qos)}"]
-    return _show(cluster, "assoc_mgr", *filters, "flags=assoc,qos")
-
-
-def licenses(cluster: str) -> list[str]:
-    """Show all."""
-    return _show(cluster, "licenses")
+    return show(cluster, "assoc_mgr", *filters, "flags=assoc,qos")
 
 
 def final_state(job_id: str, cluster: str) -> list[str]:
@@ -243,5 +213,6 @@ def final_state(job_id: str, cluster: str) -> list[str]:
     ]
 
 
-def _show(cluster: str, *what: str) -> list[str]:
+def show(cluster: str, *what: str) -> list[str]:
+    """Show records of scontrol, one a line."""
     return ["scontrol", *cluster_args(cluster), "-o", "show", *what]

@@ -9,8 +9,9 @@ from jobmon_core.domain.before.pending.categories import category_of, is_eligibl
 from jobmon_core.domain.before.pending.model import Category, PendingFacts
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Phase
-from jobmon_core.scheduler.slurm import commands, values
-from jobmon_core.scheduler.slurm.commands import OLDEST_VERSION, SEP, program_version
+from jobmon_core.scheduler.slurm import commands
+from jobmon_core.scheduler.slurm.client import version_of
+from jobmon_core.scheduler.slurm.commands import OLDEST_VERSION, SEP
 from jobmon_core.scheduler.slurm.site_records import (
     place_of,
     read_dependencies,
@@ -40,9 +41,7 @@ def ask_pending(runner: Runner, ref: JobRef, cluster: str) -> PendingFacts | Not
 
     If the job has started or ended lately, its state says so and nothing else is asked.
     """
-    said = runner.capture(program_version("squeue"), _TIMEOUT_S)
-    version = values.version(said.stdout) if isinstance(said, Ran) else None
-    fields = commands.fields_of(version or OLDEST_VERSION)
+    fields = commands.fields_of(version_of(runner, "squeue") or OLDEST_VERSION)
     jobs = _jobs_of(runner.capture(commands.job(str(ref), cluster, fields), _TIMEOUT_S), fields)
     if not isinstance(jobs, tuple):
         return jobs
@@ -94,7 +93,7 @@ class _Site:
 
     def _partitions(self, job: PendingJob) -> Iterator[Partition]:
         for name in job.partitions:
-            yield from read_partitions(self._output(commands.partition(name, self._cluster)))
+            yield from read_partitions(self._output(commands.show(self._cluster, "partition", name)))
 
     def place(self, facts: PendingFacts) -> PendingFacts:
         job = facts.job
@@ -113,7 +112,7 @@ class _Site:
         return replace(facts, nodes=tuple(found.values()) or None)
 
     def reservations(self, facts: PendingFacts) -> PendingFacts:
-        text = self._output(commands.reservations(self._cluster))
+        text = self._output(commands.show(self._cluster, "reservation"))
         return replace(facts, reservations=read_reservations(text))
 
     def limits(self, facts: PendingFacts) -> PendingFacts:
@@ -142,7 +141,7 @@ class _Site:
         return replace(dependency, job_name=name, job_state=state if is_known else "")
 
     def licenses(self, facts: PendingFacts) -> PendingFacts:
-        text = self._output(commands.licenses(self._cluster))
+        text = self._output(commands.show(self._cluster, "licenses"))
         return replace(facts, licenses=read_licenses(text, facts.job.licenses))
 
 

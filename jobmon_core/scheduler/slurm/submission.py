@@ -14,6 +14,7 @@ from jobmon_core.domain.before.checks.facts import SubmissionAnswer
 from jobmon_core.domain.errors import SchedulerMissing, SchedulerRejected, SchedulerUnavailable
 from jobmon_core.domain.slurm.log_paths import literal
 from jobmon_core.scheduler.slurm import commands, sbatch_output, values
+from jobmon_core.scheduler.slurm.client import version_of
 from jobmon_core.scheduler.slurm.site_records import read_partitions
 from jobmon_core.system.runner import NotStarted, Ran, succeeded
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from jobmon_core.system.runner import Result, Runner
 
 _TIMEOUT_S = 20.0
-_VERSION_TIMEOUT_S = 10.0
 _SHORT_JOB_S = 30.0
 _OF_SBATCH = ("SBATCH_", "SLURM_CLUSTERS", "SLURM_HINT")
 _START = re.compile(
@@ -77,17 +77,12 @@ def _bare(line: str) -> str:
 
 def version(runner: Runner) -> Version | None:
     """That of this host's sbatch; None without one."""
-    answer = runner.capture(commands.program_version("sbatch"), _VERSION_TIMEOUT_S)
-    if isinstance(answer, Ran):
-        return values.version(answer.stdout)
-    return None
+    return version_of(runner, "sbatch")
 
 
 def partition_of(runner: Runner, names: str, cluster: str) -> Partition | None:
     """The limits of these partitions (``a,b``), or of the default one."""
-    answer = runner.capture(
-        ["scontrol", *commands.cluster_args(cluster), "-o", "show", "partition"], _TIMEOUT_S
-    )
+    answer = runner.capture(commands.show(cluster, "partition"), _TIMEOUT_S)
     if succeeded(answer):
         return read_partition(answer.stdout, names)
     return None

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.scheduler.base import Submission, Submitted
-from jobmon_core.scheduler.slurm import commands
 from jobmon_core.system.runner import NotStarted
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class SlurmSubmitter:
                 on_start()
 
         started_s = int(self._clock())
-        ran = self._runner.run_attached(commands.submit(arguments), lines.append, load, report)
+        ran = self._runner.run_attached(["sbatch", *arguments], lines.append, load, report)
         if isinstance(ran, NotStarted):
             raise SchedulerMissing(
                 f"{ran.error_text}. Without Slurm, `--backend local` runs the script on this machine."

@@ -43,10 +43,6 @@ def test_the_free_text_of_accounting_comes_last() -> None:
     assert commands.ACCOUNTING_FIELDS[-1] == "JobName"
 
 
-def test_the_users_arguments_reach_sbatch_untouched() -> None:
-    assert commands.submit(["-J", "a b", "", "run.sh", "--x"]) == ["sbatch", "-J", "a b", "", "run.sh", "--x"]
-
-
 def test_the_step_of_the_agents_takes_nothing_from_the_job_and_may_not_wait_for_ever() -> None:
     argv = commands.agent_step(12, 3, ["python", "agent"], (25, 5))
     assert argv[0] == "srun"
