@@ -86,8 +86,7 @@ def parse_config(
 ) -> Config:
     """Check a configuration as read from the JSON file ``source``; the first of ``backends`` is the default.
 
-    Raises:
-        ConfigInvalid: lists every fault and shows no secret.
+    ConfigInvalid lists every fault and shows no secret.
     """
     faults: list[str] = []
     top = Section(data, "", faults, secrets)

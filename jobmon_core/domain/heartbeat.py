@@ -20,11 +20,7 @@ class HeartbeatUrl(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> HeartbeatUrl:
-        """Read an http(s) URL.
-
-        Raises:
-            ValueError: not a valid URL; the message does not quote it.
-        """
+        """Read an http(s) URL; the text of a ValueError does not quote it."""
         return cls(text, split_address(text, "not a URL").hostname or "")
 
     def __str__(self) -> str:

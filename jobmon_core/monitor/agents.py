@@ -173,11 +173,7 @@ class Agents:
     def _launch(
         self, agent: TaskAgent, launches: tuple[AgentLaunch, ...], attempts: AgentAttempts
     ) -> AgentRecord:
-        """Start the agents of a task, after each failure in the next of the ways ``launches``.
-
-        Raises:
-            OSError, StorageFailed: they cannot be started.
-        """
+        """Start the agents of a task, after each failure in the next of the ways; OSError, StorageFailed."""
         if not launches:
             raise OSError("its processes cannot be reached from this host")
         launch = launches[attempts.failures % len(launches)]

@@ -45,17 +45,17 @@ def updated_card(ctx: Context, job: WatchedJob) -> JobCard:
     shown = _checksum(content)
     if job.card.message_id and shown == job.card.shown:
         return current_card(job, now_s)
-    turn = ctx.channel_files.request_card_turn(
+    again_s, is_full = ctx.channel_files.request_card_turn(
         to.fingerprint,
         job.id,
         now_s,
         is_posted=bool(job.card.message_id),
         is_pending=phase_of(job) is CardPhase.PENDING,
     )
-    if turn.is_full and phase_of(job) is CardPhase.RUNNING:
+    if is_full and phase_of(job) is CardPhase.RUNNING:
         return closed_card(job.card, "other jobs have all the cards")
-    if turn.again_s is not None:
-        return postponed_card(job, turn.again_s)
+    if again_s is not None:
+        return postponed_card(job, again_s)
     receipt, card = _send(to, job, content, now_s)
     card = replace(card, shown=shown) if receipt.is_delivered else card
     ctx.channel_files.record_card_result(

@@ -18,7 +18,7 @@ from jobmon_core.domain.delivery.outbox import KEPT_S, StoredMessage, delivery_s
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
 from jobmon_core.store.owner import acquire_job
 from jobmon_core.system.clock import Wake
-from jobmon_core.system.files import file_stamp
+from jobmon_core.system.files import file_stamp, settled
 from jobmon_core.system.lock import try_lock
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ _RETRY_S = 30.0  # after the disk was full
 _PAUSE_S = 1.0
 _LOOK_S = 60.0  # between two looks at the folder; a wait is never longer
 _SEND_S = 30.0  # then a monitor looks at its jobs again
-_SETTLED_S = 5.0  # before that, a second change of a folder may leave its modification time the same
 
 
 @dataclass(slots=True)
@@ -73,10 +72,7 @@ class MessageSender:
         stamp = file_stamp(self._store.folder)
         if stamp is not None and stamp == self._folder_stamp:
             return False
-        modified_s = now_s
-        if stamp:
-            modified_s = stamp.modified_s
-        self._folder_stamp = stamp if abs(now_s - modified_s) > _SETTLED_S else None
+        self._folder_stamp = settled(stamp, now_s)
         return True
 
     def _open(self) -> list[StoredMessage]:

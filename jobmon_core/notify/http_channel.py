@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jobmon_core import __version__
 from jobmon_core.domain.channels import ACCEPTED, DeliveryOutcome, Receipt
 from jobmon_core.notify.clean_text import cut_middle, one_line
-from jobmon_core.notify.secret import without_secrets
+from jobmon_core.notify.secret import fingerprint, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from jobmon_core.domain.config_section import Section
     from jobmon_core.domain.delivery.outbox import OutboxEntry
+    from jobmon_core.notify.secret import SecretUrl
     from jobmon_core.system.http import HttpResponse, SendResult
 
 USER_AGENT = f"jobmon/{__version__} (+https://github.com/jobmon/jobmon)"
@@ -53,6 +55,27 @@ class HttpChannel(NamedTuple):
 
     def __repr__(self) -> str:
         return f"HttpChannel({self.name} at {self.receiver})"
+
+
+def webhook_channel(
+    section: Section,
+    service: Service,
+    parse: Callable[[str], SecretUrl],
+    full: Callable[[OutboxEntry], dict[str, Any]],
+    plain: Callable[[OutboxEntry], dict[str, Any]],
+) -> HttpChannel | None:
+    """Read a channel that is no more than the URL ``webhook``; report faults to ``section``."""
+    webhook = section.secret("webhook", parse, required=True)
+    if webhook is None:
+        return None
+    return HttpChannel(
+        name=f"{service.name} ({webhook})",
+        fingerprint=fingerprint(f"{service.name.lower()} {webhook.host}", webhook.url),
+        receiver=webhook.host,
+        service=service,
+        request=lambda entry: JsonRequest(webhook.url, plain(entry) if entry.plain else full(entry)),
+        secrets=webhook.secrets,
+    )
 
 
 DEAD, LATER, REFUSED = DeliveryOutcome.CHANNEL_DEAD, DeliveryOutcome.TRY_AGAIN, DeliveryOutcome.REFUSED_BODY

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from jobmon_core.domain.delivery import card, send_queue
-from jobmon_core.domain.delivery.card import CardBudget, CardTurn
+from jobmon_core.domain.delivery.card import CardBudget
 from jobmon_core.domain.delivery.outbox import lose_track
 from jobmon_core.domain.delivery.plan import AlertHistory, MutesAndAcks, plan
 from jobmon_core.domain.delivery.send_queue import SendQueue, Turn
@@ -115,18 +115,18 @@ class ChannelFiles:
 
     def request_card_turn(
         self, fingerprint: str, state_id: str, now_s: float, *, is_posted: bool, is_pending: bool
-    ) -> CardTurn:
+    ) -> tuple[float | None, bool]:
         """Do as `card.request_card_turn`, but never while a message waits."""
         file, budget_file = self._file(fingerprint), self._budget_file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
             if (busy_until_s := file.read().busy_until_s(now_s)) is not None:
-                return CardTurn(busy_until_s)
+                return busy_until_s, False
             budget, turn = card.request_card_turn(
                 budget_file.read(), state_id, now_s, is_posted=is_posted, is_pending=is_pending
             )
             budget_file.write(budget)
             return turn
-        return CardTurn(now_s + _STORAGE_RETRY_S)
+        return now_s + _STORAGE_RETRY_S, False
 
     def record_card_result(
         self, fingerprint: str, state_id: str, receipt: Receipt, now_s: float, *, is_closed: bool

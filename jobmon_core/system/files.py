@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PRIVATE_FOLDER = 0o700
+_SETTLED_S = 5.0  # before that, a second change of a folder may leave its modification time the same
 PRIVATE_FILE = 0o600
 _FOREIGN_KINDS = {
     stat.S_IFDIR: "folder",
@@ -53,6 +54,11 @@ def file_stamp(path: Path) -> Stamp | None:
     except OSError:
         return None
     return stamp_of(status)
+
+
+def settled(stamp: Stamp | None, now_s: float) -> Stamp | None:
+    """Return the stamp of a folder, by which the next change is noticed; None soon after a change."""
+    return stamp if stamp and abs(now_s - stamp.modified_s) > _SETTLED_S else None
 
 
 def stamp_of(status: os.stat_result) -> Stamp:

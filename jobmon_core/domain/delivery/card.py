@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from jobmon_core.domain.channels import Receipt, Tone
 from jobmon_core.domain.delivery.outbox import Field
@@ -83,13 +83,6 @@ _KEPT_S = 3600.0  # a card that is not edited for so long loses its place: its m
 _MAX_WAIT_S = 2 * 86_400.0  # a later time was written under a wrong clock
 
 
-class CardTurn(NamedTuple):
-    """Whether a card may be posted or edited now."""
-
-    again_s: float | None = None  # when to ask again (Unix seconds); None: now
-    is_full: bool = False  # other jobs have all the cards that this job could get
-
-
 @dataclass(frozen=True, slots=True)
 class CardBudget:
     """The cards in one channel."""
@@ -109,16 +102,19 @@ class CardBudget:
 
 def request_card_turn(
     budget: CardBudget, state_id: str, now_s: float, *, is_posted: bool, is_pending: bool
-) -> tuple[CardBudget, CardTurn]:
-    """Return the budget with the card of the job in it, and whether to post or edit it now."""
+) -> tuple[CardBudget, tuple[float | None, bool]]:
+    """Return the budget with the card of the job in it, and whether to post or edit it now.
+
+    That is when to ask again (None: now), and whether other jobs have all the cards that this one could get.
+    """
     budget = budget.current(now_s)
     others = len(budget.kept_until_s.keys() - {state_id})
     if not is_posted and others >= (_MAX_PENDING if is_pending else MAX_CARDS):
-        return budget, CardTurn(now_s + _KEPT_S, is_full=True)
+        return budget, (now_s + _KEPT_S, True)
     if now_s < budget.next_s:
-        return budget, CardTurn(budget.next_s)
+        return budget, (budget.next_s, False)
     kept = {**budget.kept_until_s, state_id: now_s + _KEPT_S}
-    return CardBudget(now_s + _SPACING_S, kept), CardTurn()
+    return CardBudget(now_s + _SPACING_S, kept), (None, False)
 
 
 def record_card_result(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
-from jobmon_core.system.files import file_stamp
+from jobmon_core.system.files import file_stamp, settled
 from jobmon_core.system.helper import HelperFailed
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ _FIGURES_TIMEOUT_S = 20.0
 # if a poll is late by this and the interval of the group, any monitor does it: those of the members seem dead
 _OVERDUE_S = 60.0
 _LOOK_S = 1.0  # between two looks at the folder of groups
-_SETTLED_S = 5.0  # before that, a second change of a folder may leave its modification time the same
 
 
 @dataclass(slots=True)
@@ -85,8 +84,7 @@ class GroupKeeper:
         if stamp is None:
             self._groups = {}
         elif stamp != self._folder_stamp:
-            is_settled = abs(now_s - stamp.modified_s) > _SETTLED_S
-            self._folder_stamp = stamp if is_settled else None
+            self._folder_stamp = settled(stamp, now_s)
             self._groups = dict(self._loaded())
         return self._groups
 

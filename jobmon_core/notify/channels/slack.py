@@ -11,7 +11,6 @@ for app surfaces" (escapes, dates), "Block Kit" (a section has up to 3000 charac
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.channels import Tone
@@ -20,12 +19,12 @@ from jobmon_core.notify.http_channel import (
     REFUSED,
     TEST_AGAIN,
     HttpChannel,
-    JsonRequest,
     Service,
     ServiceError,
+    webhook_channel,
 )
 from jobmon_core.notify.plain_text import PlainText, fit
-from jobmon_core.notify.secret import SecretUrl, fingerprint
+from jobmon_core.notify.secret import SecretUrl
 
 if TYPE_CHECKING:
     from jobmon_core.domain.config_section import Section
@@ -72,17 +71,7 @@ _REFUSED_WORDS = {
 
 def parse(section: Section) -> HttpChannel | None:
     """Read one channel; report faults to ``section``."""
-    webhook = section.secret("webhook", _parse_webhook, required=True)
-    if webhook is None:
-        return None
-    return HttpChannel(
-        name=f"Slack ({webhook})",
-        fingerprint=fingerprint(f"slack {webhook.host}", webhook.url),
-        receiver=webhook.host,
-        service=SLACK,
-        request=partial(_request, webhook.url),
-        secrets=webhook.secrets,
-    )
+    return webhook_channel(section, SLACK, _parse_webhook, full, plain)
 
 
 def _parse_webhook(text: str) -> SecretUrl:
@@ -90,10 +79,6 @@ def _parse_webhook(text: str) -> SecretUrl:
     if url.host.endswith(("discord.com", "discordapp.com")):
         raise ValueError('this is a webhook of Discord: set "type": "discord"')
     return url
-
-
-def _request(url: str, entry: OutboxEntry) -> JsonRequest:
-    return JsonRequest(url, plain(entry) if entry.plain else full(entry))
 
 
 def plain(entry: OutboxEntry) -> dict[str, Any]:

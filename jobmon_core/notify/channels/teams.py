@@ -12,13 +12,12 @@ of type ``application/vnd.microsoft.card.adaptive``; up to 28 KB), "Adaptive Car
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.channels import Tone
-from jobmon_core.notify.http_channel import TEST_AGAIN, HttpChannel, JsonRequest, Service
+from jobmon_core.notify.http_channel import TEST_AGAIN, HttpChannel, Service, webhook_channel
 from jobmon_core.notify.plain_text import PlainText, fit, utf8_size
-from jobmon_core.notify.secret import SecretUrl, fingerprint
+from jobmon_core.notify.secret import SecretUrl
 
 if TYPE_CHECKING:
     from jobmon_core.domain.config_section import Section
@@ -49,17 +48,7 @@ TEAMS = Service(
 
 def parse(section: Section) -> HttpChannel | None:
     """Read one channel; report faults to ``section``."""
-    webhook = section.secret("webhook", _parse_webhook, required=True)
-    if webhook is None:
-        return None
-    return HttpChannel(
-        name=f"Teams ({webhook})",
-        fingerprint=fingerprint(f"teams {webhook.host}", webhook.url),
-        receiver=webhook.host,
-        service=TEAMS,
-        request=partial(_request, webhook.url),
-        secrets=webhook.secrets,
-    )
+    return webhook_channel(section, TEAMS, _parse_webhook, full, plain)
 
 
 def _parse_webhook(text: str) -> SecretUrl:
@@ -70,10 +59,6 @@ def _parse_webhook(text: str) -> SecretUrl:
             '"Post to a channel when a webhook request is received", and use its URL'
         )
     return url
-
-
-def _request(url: str, entry: OutboxEntry) -> JsonRequest:
-    return JsonRequest(url, plain(entry) if entry.plain else full(entry))
 
 
 def plain(entry: OutboxEntry) -> dict[str, Any]:
