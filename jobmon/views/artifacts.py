@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jobmon.views.console import Style
 from jobmon.views.model import age, fields, iso, known_fields, span
 from jobmon.views.table import Cell, table_lines
-from jobmon_core.domain.humanize import count, joined, size
+from jobmon_core.domain.humanize import count, filled, joined, size
 
 if TYPE_CHECKING:
     from jobmon.views.console import Console, Lines, Rows
@@ -73,7 +73,7 @@ def checkpoints_text(
     name = f"{found.newest.name} " if with_name else ""
     last = f"last {name}{age(now_s - found.newest.modified_s)} ago"
     due = due_text(found, looked_s, now_s) if is_running else ""
-    return joined(f"{at_least(found)}{found.count} saved", last, f"next {due}" if due else "")
+    return joined(f"{at_least(found)}{found.count} saved", last, filled("next {}", due))
 
 
 def due_text(found: Checkpoints | FoundCheckpoints, looked_s: float, now_s: float) -> str:

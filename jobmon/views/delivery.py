@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.model import clock
-from jobmon_core.domain.humanize import count
+from jobmon_core.domain.humanize import count, filled
 
 if TYPE_CHECKING:
     from jobmon.views.console import Rows
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 def delivery(entry: OutboxEntry, now_s: float) -> str:
     """Return e.g. ``not delivered: connection refused, next try 12:40``."""
-    channel = f" to channel {entry.channel!r}" if entry.channel else ""
+    channel = filled(" to channel {!r}", entry.channel)
     if entry.delivered_s is not None:
         repeated = " (perhaps twice)" if entry.maybe_delivered else ""
         return f"delivered{channel} at {clock(entry.delivered_s, now_s)}{repeated}"
     if entry.given_up:
-        instead = f"; channel {entry.told_on!r} gets it instead" if entry.told_on else ""
+        instead = filled("; channel {!r} gets it instead", entry.told_on)
         return f"not delivered{channel}, given up: {entry.given_up}{instead}"
     if entry.counted:
         return f"not sent{channel} on its own: {entry.counted}"

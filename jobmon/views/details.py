@@ -19,7 +19,7 @@ from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.overview import detailed_tasks, end_text, ending_of, in_order
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.backends import DEFAULT_BACKEND
-from jobmon_core.domain.humanize import count, joined, size
+from jobmon_core.domain.humanize import count, filled, joined, size
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.tracking.model import Source
 from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED
@@ -187,7 +187,7 @@ def _state(job: WatchedJob) -> str:
     ends = [task.end for task in job.tasks.values()]
     text = end_text(ends[0]) if len(ends) == 1 and ends[0] else state(job)
     reason = pending_reason(job)
-    return text + (f" ({reason})" if reason else "") + unwatched_note(job)
+    return text + (filled(" ({})", reason)) + unwatched_note(job)
 
 
 def _reason(reason: str, ref: JobRef) -> Rows:
@@ -199,7 +199,7 @@ def _reason(reason: str, ref: JobRef) -> Rows:
 def _closing(status: JobStatus, now_s: float) -> Rows:
     job = status.job
     where = _WHERE.get(job.backend, "cluster {cluster}" if job.cluster else job.backend)
-    partition = f"partition {job.partition}" if job.partition else ""
+    partition = filled("partition {}", job.partition)
     yield "where", joined(where.format(cluster=job.cluster), partition)
     if job.workdir:
         yield "folder", job.workdir

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
-from jobmon.views.model import clock, elapsed, fields, known_fields, status_json
+from jobmon.views.model import clock, elapsed, fields, known_fields, nodes_of, status_json
 from jobmon.views.status import outcome_cell, run_cell, state_cell
 from jobmon.views.table import Cell, table_lines
 from jobmon_core.app.jobs.find import OF_OUTCOME, StateGroup, group_of
@@ -159,7 +159,7 @@ def _row(run: GroupRun, known: Overview, now_s: float) -> list[Cell | str]:
 
 
 def _nodes(job: WatchedJob) -> str:
-    nodes = ((task.end.nodes if task.end else "") or task.nodes for task in job.tasks.values())
+    nodes = map(nodes_of, job.tasks.values())
     return ",".join(dict.fromkeys(filter(None, nodes)))
 
 

@@ -137,6 +137,11 @@ def task_cause(task: Task) -> str:
     return task.end.why
 
 
+def nodes_of(task: Task) -> str:
+    """Return the nodes of a task, as Slurm writes them."""
+    return (task.end.nodes if task.end else "") or task.nodes
+
+
 def failed_task(job: WatchedJob, task: Task) -> str:
     """Return e.g. ``8123_4: KeyError: 'lr'``."""
     return f"{ref_of(job.job_id, task.key)}: {task_cause(task)}".removesuffix(": ")
@@ -310,7 +315,7 @@ def _task_json(job: WatchedJob, task: Task) -> Json:
         **fields(end, "outcome", "exit_code", witness="source", ended_at="ended_s"),
         **known_fields(end, "signal"),
         "why": end.why if end else "",
-        "nodes": (end.nodes if end else "") or task.nodes,
+        "nodes": nodes_of(task),
         "started_at": end.started_s if end else task.start_s,
         **fields(end.usage if end else None, "max_rss_bytes"),
         "wait": wait_json(task),

@@ -24,7 +24,7 @@ from jobmon.views.model import (
 from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.finding import Finding, Severity
-from jobmon_core.domain.humanize import count, joined, listed
+from jobmon_core.domain.humanize import count, filled, joined, listed
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.progress.figures import done
 from jobmon_core.domain.many.patrol import OUTCOME, SeenJob
@@ -199,7 +199,7 @@ def _verdict(patrol: Patrol) -> Lines:
     named = (*(problem for job in patrol.jobs for problem in job.problems), *patrol.problems)
     numbers = Counter(problem.severity for problem in named)
     critical, warned = numbers[Severity.CRITICAL], numbers[Severity.WARNING]
-    text = joined(f"{critical} critical" if critical else "", count(warned, "warning") if warned else "")
+    text = joined(filled("{} critical", critical), count(warned, "warning") if warned else "")
     if text:
         yield text
 

@@ -12,7 +12,7 @@ from jobmon_core.domain.before.pending.categories import is_eligible
 from jobmon_core.domain.before.pending.explain import explain, pending_tasks, place_text
 from jobmon_core.domain.before.pending.model import Category
 from jobmon_core.domain.finding import Finding, pending
-from jobmon_core.domain.humanize import count, joined
+from jobmon_core.domain.humanize import count, filled, joined
 from jobmon_core.domain.slurm.states import Phase, stated_reason
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _start(answer: PendingAnswer, now_s: float) -> str:
         return "Slurm has no estimate."
     if expected_s - now_s > _ENDLESS_S:
         return "Slurm expects no start: jobs before it have no time limit."
-    on = f"on {job.expected_nodes}" if job.expected_nodes else ""
+    on = filled("on {}", job.expected_nodes)
     return f"Slurm's estimate: {joined(moment(expected_s, now_s), f'in {span(expected_s - now_s)}', on)}."
 
 

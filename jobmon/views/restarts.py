@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jobmon.views.console import Style
 from jobmon.views.model import age, clock, fields, known_fields, stamp
 from jobmon.views.table import Cell, table_lines
-from jobmon_core.domain.humanize import count, joined, number
+from jobmon_core.domain.humanize import count, filled, joined, number
 from jobmon_core.domain.job.restart.model import BY_HAND, Verdict
 from jobmon_core.domain.job.restart.summary import LineageState, lost_steps, start_step, with_following
 from jobmon_core.domain.many.provenance.compare import MAX_NAMED, Aspect, submitted_s
@@ -308,7 +308,7 @@ def _differences(found: RunDiff, console: Console) -> Lines:
     is_recorded = found.good.record and found.run.record
     if is_recorded and all(each.aspect in _ONLY_PLACES for each in found.differences):
         places = " and ".join(each.brief for each in found.differences)
-        only = f", only the {places}" if places else ""
+        only = filled(", only the {}", places)
         yield from console.prose(f"Nothing that jobmon records differs{only}.")
     else:
         for each in found.differences:

@@ -27,7 +27,7 @@ from jobmon_core.app.jobs.find import StateGroup, counts, fitting, group_of, run
 from jobmon_core.app.jobs.overview import ending_of, failed_count
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.before.pending.categories import pending_words
-from jobmon_core.domain.humanize import count, joined, listed
+from jobmon_core.domain.humanize import count, filled, joined, listed
 from jobmon_core.domain.job.tracking.cause_groups import cause_groups
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
@@ -212,7 +212,7 @@ def _so_far(job: WatchedJob, why_pending: str, progress: str, age_s: float | Non
     failed = failed_count(job)
     endings = filter(None, map(ending_of, job.tasks.values() if group_of(job) is StateGroup.ENDING else ()))
     parts = (
-        f"{failed} failed so far" if failed else "",
+        filled("{} failed so far", failed),
         progress,
         why_pending,
         next((ending.text for ending in endings), ""),

@@ -16,7 +16,7 @@ from jobmon.views.model import (
 )
 from jobmon_core.app.jobs.overview import ending_of, problem_count
 from jobmon_core.domain.before.pending.wait import held_text, wait_of
-from jobmon_core.domain.humanize import count, duration
+from jobmon_core.domain.humanize import count, duration, filled
 from jobmon_core.domain.job.tracking.cause_groups import cause_groups
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, stated_reason
@@ -36,7 +36,7 @@ def summary_rows(job: WatchedJob) -> Rows:
         yield "causes", f"{count(len(group.keys), 'task')} ({group.indices}): {group.cause}"
     if job.pending_indices:
         reason = pending_reason(job)
-        yield "pending", job.pending_indices + (f" ({reason})" if reason else "")
+        yield "pending", job.pending_indices + (filled(" ({})", reason))
 
 
 def tasks_text(job: WatchedJob) -> str:
@@ -154,7 +154,7 @@ def history_rows(task: Task, now_s: float) -> Rows:
 
 def _history_row(task: Task, change: StateChange, before_s: float, now_s: float) -> str:
     """Return a line for a change; jobmon saw the one before it at ``before_s``."""
-    reason = f" ({reason})" if (reason := stated_reason(change.reason)) else ""
+    reason = filled(" ({})", stated_reason(change.reason))
     at_s = _slurm_time_s(task, JobState.from_slurm(change.state).phase)
     if at_s is None or not before_s - 1 < at_s <= change.at_s:
         return f"{clock(change.at_s, now_s, seconds=True)} {change.state}{reason} (first seen then)"

@@ -51,6 +51,11 @@ def joined(*texts: str) -> str:
     return ", ".join(filter(None, texts))
 
 
+def filled(template: str, value: object) -> str:
+    """Return a part of a sentence with a value in it, e.g. ``on {}``; empty without a value."""
+    return template.format(value) if value else ""
+
+
 def listed(texts: Sequence[str], most: int, separator: str = ", ") -> str:
     """Return the first texts, and how many more there are: ``a, b and 3 more``, ``a; b; and 3 more``."""
     before = ";" if separator == "; " else ""

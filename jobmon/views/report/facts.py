@@ -6,7 +6,16 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from jobmon.views.diagnosis import explanation, notes_json, numbered
-from jobmon.views.model import clock, counted_states, fields, run_time_s, span, state_counts, task_state
+from jobmon.views.model import (
+    clock,
+    counted_states,
+    fields,
+    nodes_of,
+    run_time_s,
+    span,
+    state_counts,
+    task_state,
+)
 from jobmon.views.progress import eta
 from jobmon.views.restarts import lineage_text
 from jobmon.views.tasks import time_rows
@@ -103,7 +112,7 @@ def _live_verdict(data: ReportData) -> Finding:
 def times(data: ReportData) -> list[tuple[str, str]]:
     """Return when the task was submitted, started and ended, its nodes and its lineage, by name."""
     rows = [*time_rows(data.job, data.task, data.now_s)]
-    if nodes := (data.task.end.nodes if data.task.end else "") or data.task.nodes:
+    if nodes := nodes_of(data.task):
         rows.append(("nodes", nodes))
     if data.lineage:
         rows.append(("lineage", lineage_text(data.lineage, data.job.id)))

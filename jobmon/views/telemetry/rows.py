@@ -17,7 +17,7 @@ from jobmon.views.telemetry.figures import (
     workers_text,
 )
 from jobmon.views.top.telemetry_lines import log_speed, logs_by_rank
-from jobmon_core.domain.humanize import joined, size
+from jobmon_core.domain.humanize import filled, joined, size
 from jobmon_core.domain.node.telemetry.summary import all_workers, gpu_use, is_current, latest_reports
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def telemetry_rows(live: LiveTask, now_s: float) -> Rows:
     for report in live.reports:
         node = f"{report.latest.node.name}: " if len(live.reports) > 1 else ""
         if not is_current(report, now_s):
-            why = f": {live.agents.problem}" if live.agents.problem else ""
+            why = filled(": {}", live.agents.problem)
             yield "agent", f"{node}{silence_text(report, now_s)}{why}"
         elif text := joined(*node_parts(report.latest)):
             yield "CPU", f"{node}{text}"

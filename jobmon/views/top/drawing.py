@@ -100,6 +100,11 @@ def throughput(history: History, width: int) -> list[float]:
     return [max(0.0, later - earlier) / step_s for earlier, later in pairwise(counts)]
 
 
+def attention(*, when: bool) -> Style:
+    """Return the style of a figure, which is notable ``when`` it is."""
+    return Style.ATTENTION if when else Style.PLAIN
+
+
 def text_line(text: str, style: Style = Style.PLAIN) -> Line:
     """Return a line of one style."""
     return (Span(text, style),)

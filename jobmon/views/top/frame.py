@@ -85,11 +85,8 @@ def _below(model: Model, width: int, height: int) -> list[Line]:
     """Return the newest message and the keys; below a log, a message replaces the keys."""
     if height < _MIN_WITH_KEYS:
         return []
-    keys, message = (
-        _keys(model, width, can_scroll=scrollable(model, width, height) > 0),
-        model.listing.message,
-    )
-    if message is None:
+    keys = _keys(model, width, can_scroll=scrollable(model, width, height) > 0)
+    if (message := model.listing.message) is None:
         return [keys]
     at = clock(message.created_s, model.listing.at_s)
     line = text_line(f"{message.level.upper()} {at}  {message.text}", _MESSAGE_STYLES[message.level])
@@ -131,12 +128,10 @@ def _page(model: Model, width: int, height: int) -> list[Line]:
     view, live = model.view, model.selected
     if view.page is Page.HELP:
         lines = [*_help(model.symbols, width)]
-        if len(lines) <= height:
-            return lines
-        more = text_line(f"... {len(lines) - height + 1} more lines; enlarge the window", Style.DIM)
-        if height > 0:
-            return [*lines[: height - 1], more]
-        return []
+        if len(lines) > height > 0:
+            more = text_line(f"... {len(lines) - height + 1} more lines; enlarge the window", Style.DIM)
+            lines[height - 1 :] = [more]
+        return lines[: max(0, height)]
     if view.page is Page.JOB and live:
         return _job_page(model, live).lines(width, height, view.lines_down)
     if view.page is Page.LOG and live:
@@ -175,10 +170,8 @@ def _header(model: Model, width: int) -> Line:
     if view.page in (Page.JOB, Page.LOG) and live:
         right = tuple(_freshness(dated(replace(model.listing, tasks=(live,)))))
         return justified(text_line(f"{live.ref} {live.job.label}".rstrip(), Style.BOLD), right, width)
-    right = tuple(_freshness(model.listing))
-    counts = tuple(_counts(model))
-    title = text_line("jobmon top", Style.BOLD)
-    left = (*title, *(Span(f"  {text}", style) for text, style in counts))
+    right, counts = tuple(_freshness(model.listing)), tuple(_counts(model))
+    left = (Span("jobmon top", Style.BOLD), *(Span(f"  {text}", style) for text, style in counts))
     if counts and line_width((*left, *right)) >= width:
         left = (counts[0], *left[2:])  # too narrow for the title
     return justified(left, right, width)
@@ -199,17 +192,13 @@ def _counts(model: Model) -> Iterator[Span]:
 
 
 def _freshness(listing: Listing) -> Iterator[Span]:
+    has_current, between = listing.as_of_s is not None, ""
     if listing.stale_since_s is not None:
-        number = sum(each.is_stale for each in listing.tasks)
-        which = ""
-        if listing.as_of_s is not None:
-            which = f"{number} "
+        which = f"{sum(each.is_stale for each in listing.tasks)} " if has_current else ""
         since = clock(listing.stale_since_s, listing.at_s, seconds=True)
         yield Span(f"{which}STALE since {since}", Style.BAD)
+        between = ", "
     if listing.as_of_s is not None:
-        between = ""
-        if listing.stale_since_s is not None:
-            between = ", "
         yield Span(f"{between}states of {clock(listing.as_of_s, listing.at_s, seconds=True)}", Style.DIM)
 
 
@@ -266,9 +255,7 @@ def _actions(model: Model, *, can_scroll: bool) -> Rows:
 
 
 def _help(symbols: Symbols, width: int) -> Iterator[Line]:
-    up_down = "↑ ↓ k j"
-    if symbols.is_ascii:
-        up_down = "up, down, k, j"
+    up_down = "up, down, k, j" if symbols.is_ascii else "↑ ↓ k j"
     keys = {
         up_down: "select a task; scroll the log, or the page of an only task",
         "g, G, home, end": "the first, the last",

@@ -10,7 +10,7 @@ from jobmon.views.model import pending_reason, run_time_s, state, task_cause
 from jobmon.views.progress import remaining
 from jobmon.views.telemetry.figures import gpus_short, is_memory_scarce
 from jobmon.views.text_width import truncated
-from jobmon.views.top.drawing import Column, Span, bar, fitted
+from jobmon.views.top.drawing import Column, Span, attention, bar, fitted
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.overview import ending_of, state_text
 from jobmon_core.domain.humanize import duration, rate
@@ -67,11 +67,8 @@ def note(live: LiveTask) -> Span | None:
     job, task = live.job, live.task
     if live.group is StateGroup.PENDING:
         reason = pending_reason(job)
-        state_word = "submitted, not yet listed"
-        if job.tasks or job.pending_indices:
-            state_word = "PENDING"
-        hint = pending_hint(reason)
-        if hint and not hint.starts_by_itself:  # as in `jobmon status`
+        state_word = "PENDING" if job.tasks or job.pending_indices else "submitted, not yet listed"
+        if (hint := pending_hint(reason)) and not hint.starts_by_itself:  # as in `jobmon status`
             # e.g. only "held" of "is held: its launch failed"; the reason beside it says the rest
             problem = hint.problem.removeprefix("is ").partition(":")[0]
             return Span(f"{state_word}, {problem} ({reason})", Style.ATTENTION)
@@ -87,13 +84,12 @@ def _ended(live: LiveTask) -> str:
     if live.task.end is None:
         return state(live.job)
     why = "" if live.group is StateGroup.CANCELLED else task_cause(live.task)
-    how = state_text(live.task.end) + (", but doubtful" if live.task.is_doubtful_success else "")
-    follows = ""
-    if live.job.is_restarting:
-        follows = "; restart due"
+    text = state_text(live.task.end)
+    if live.task.is_doubtful_success:
+        text += ", but doubtful"
     if why:
-        return f"{how}: {why}{follows}"
-    return f"{how}{follows}"
+        text += f": {why}"
+    return f"{text}; restart due" if live.job.is_restarting else text
 
 
 def elapsed(live: LiveTask, now_s: float, *, with_limit: bool = True) -> str:
@@ -108,11 +104,8 @@ def elapsed(live: LiveTask, now_s: float, *, with_limit: bool = True) -> str:
 
 def rate_per_s(live: LiveTask) -> float | None:
     """Return the recent throughput: measured, else as the log prints it."""
-    if live.estimate.rate_per_s is not None:
-        return live.estimate.rate_per_s
-    if live.progress.progress:
-        return live.progress.progress.rate_per_s
-    return None
+    progress, recent = live.progress.progress, live.estimate.rate_per_s
+    return progress.rate_per_s if progress and recent is None else recent
 
 
 _GAP = "  "
@@ -193,9 +186,7 @@ def _before(tasks: Sequence[LiveTask], fit: _Fit) -> Iterator[Column]:
 def _short_id(ref: str) -> str:
     """Return ``12_[…]`` for ``12_[3-9]``: one long id would take the room of all names."""
     before, bracket, _ = ref.partition("[")
-    if bracket:
-        return f"{before}[…]"
-    return ref
+    return f"{before}[…]" if bracket else ref
 
 
 def _after(tasks: Sequence[LiveTask], fit: _Fit, now_s: float, symbols: Symbols) -> Iterator[Column]:
@@ -213,9 +204,7 @@ def _after(tasks: Sequence[LiveTask], fit: _Fit, now_s: float, symbols: Symbols)
         yield Column("LOSS", losses, least=6, is_right_aligned=True)
     yield from (column for column in _measured(tasks, fit, now_s) if any(span.text for span in column.cells))
     if fit.has_elapsed:
-        header = "ELAPSED/LIMIT"
-        if fit.is_short:
-            header = "ELAPSED"
+        header = "ELAPSED" if fit.is_short else "ELAPSED/LIMIT"
         yield Column(header, spans(lambda live: elapsed(live, now_s, with_limit=not fit.is_short)))
 
 
@@ -230,13 +219,8 @@ def _measured(tasks: Sequence[LiveTask], fit: _Fit, now_s: float) -> Iterator[Co
 
 def _memory(reports: Sequence[AgentReport]) -> Span:
     found = fullest_memory(reports)
-    share = None
-    if found:
-        share = found[1].share
-    style = Style.PLAIN
-    if is_memory_scarce(reports):
-        style = Style.ATTENTION
-    return Span("" if share is None else f"{share:.0%}", style)
+    share = found[1].share if found else None
+    return Span("" if share is None else f"{share:.0%}", attention(when=is_memory_scarce(reports)))
 
 
 def _rate(live: LiveTask, *, with_unit: bool) -> str:

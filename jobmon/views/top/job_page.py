@@ -23,6 +23,7 @@ from jobmon.views.top.drawing import (
     UNICODE,
     Section,
     Span,
+    attention,
     bar,
     end_of,
     fitted,
@@ -39,7 +40,7 @@ from jobmon.views.top.job_list import LETTERS, note, rate_per_s
 from jobmon.views.top.telemetry_lines import task_lines, telemetry_sections
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.domain import finding
-from jobmon_core.domain.humanize import duration, joined, rate
+from jobmon_core.domain.humanize import duration, filled, joined, rate
 from jobmon_core.domain.logs.diagnosis.patterns import SEVERITIES
 from jobmon_core.domain.logs.progress.events.event import WARNINGS
 from jobmon_core.domain.logs.progress.figures import batch, done, epoch, loss, metrics, units
@@ -165,10 +166,8 @@ def _facts(
 def _problems(live: LiveTask, now_s: float) -> Iterator[Line]:
     """Yield what is wrong now; of the worst also the proof and what to do."""
     for event in live.ongoing:
-        letter, usual_style, meaning = LETTERS[event.kind]
-        style = usual_style
-        if event.is_critical:
-            style = Style.BAD
+        letter, style, meaning = LETTERS[event.kind]
+        style = Style.BAD if event.is_critical else style
         yield text_line(f"{letter} since {clock(event.since_s, now_s)}: {event.text or meaning}", style)
         if event is live.ongoing[0]:
             yield from (text_line(f"  | {line}") for line in event.evidence)
@@ -196,13 +195,9 @@ def _workers_and_memory(live: LiveTask, now_s: float, *, is_short: bool) -> Iter
     if text := gpus_text(reports):
         yield _fact("GPUs", Span(text))
     if text := memory_text(reports):
-        cpu = ""
-        if len(reports) == 1:
-            cpu = cpu_text(reports[0].latest.cpu)
-        style = Style.PLAIN
-        if is_memory_scarce(reports):
-            style = Style.ATTENTION
-        yield _fact("Memory", Span(text, style), Span(f", CPU {cpu}" if cpu else ""))
+        cpu = cpu_text(reports[0].latest.cpu) if len(reports) == 1 else ""
+        memory = Span(text, attention(when=is_memory_scarce(reports)))
+        yield _fact("Memory", memory, Span(filled(", CPU {}", cpu)))
     if live.agents.problem and not reports:
         yield _fact("Agent", Span(f"none: {live.agents.problem}", Style.DIM))
     if text := silence_texts(live.reports, now_s):
@@ -215,9 +210,7 @@ def _fact(label: str, *values: Span) -> Line:
 
 def _fitting(width: int, text: str, shorter: str) -> str:
     """Return the text, or the shorter one if a line of ``width`` columns has no room for it."""
-    if text_width(text) <= width - _LABEL:
-        return text
-    return shorter
+    return text if text_width(text) <= width - _LABEL else shorter
 
 
 def _artifacts(live: LiveTask, now_s: float) -> Iterator[Line]:
@@ -225,7 +218,7 @@ def _artifacts(live: LiveTask, now_s: float) -> Iterator[Line]:
     if saved := found.checkpoints:
         is_late = is_running and saved.is_overdue(found.looked_s)
         text = checkpoints_text(saved, found.looked_s, now_s, is_running=is_running)
-        yield _fact("Checkpoints", Span(text, Style.ATTENTION if is_late else Style.PLAIN))
+        yield _fact("Checkpoints", Span(text, attention(when=is_late)))
     if found.disk:
         yield _fact("Disk", Span(disk_text(found.disk)))
 
@@ -252,28 +245,17 @@ def _times(live: LiveTask, now_s: float, width: int) -> Iterator[Line]:
     task, elapsed_s = live.task, run_time_s(live.task, now_s)
     if task is None or elapsed_s is None:
         return
-    started_s = task.start_s
-    if task.end:
-        started_s = task.end.started_s
+    started_s = task.end.started_s if task.end else task.start_s
     if started_s is not None:
-        on = ""
-        if task.nodes:
-            on = f" on {task.nodes}"
-        yield _fact(
-            "Started", Span(f"{clock(started_s, now_s, seconds=True)} ({span(now_s - started_s)} ago){on}")
-        )
-    left_s = None
+        text = f"{clock(started_s, now_s, seconds=True)} ({span(now_s - started_s)} ago)"
+        yield _fact("Started", Span(f"{text} on {task.nodes}" if task.nodes else text))
+    text, left_s, left = duration(elapsed_s), None, ""
     if task.limit_s and not task.end:
         left_s = max(0.0, task.limit_s - elapsed_s)
-    elapsed = duration(elapsed_s)
-    limit = ""
-    if task.limit_s:
-        limit = f" of {duration(task.limit_s)}"
-    left = ""
-    if left_s is not None:
         left = f", limit in {duration(left_s)}"
-    text = Span(_fitting(width, f"{elapsed}{limit}{left}", f"{elapsed}{left}"))
-    yield _fact("Elapsed", text, *_lacking_time(live, left_s))
+    limit = f" of {duration(task.limit_s)}" if task.limit_s else ""
+    text = _fitting(width, f"{text}{limit}{left}", f"{text}{left}")
+    yield _fact("Elapsed", Span(text), *_lacking_time(live, left_s))
 
 
 def _lacking_time(live: LiveTask, left_s: float | None) -> Iterator[Span]:
@@ -287,17 +269,13 @@ def _lacking_time(live: LiveTask, left_s: float | None) -> Iterator[Span]:
 def _progress(
     live: LiveTask, progress: Progress, now_s: float, width: int, symbols: Symbols
 ) -> Iterator[Line]:
-    style = Style.GOOD
-    if live.problems:
-        style = LETTERS[live.problems[0]][1]
+    style = LETTERS[live.problems[0]][1] if live.problems else Style.GOOD
     if progress.fraction is None:
         yield _fact("Progress", Span(f"{units(progress)}{progress_age(live, now_s)}"))
     else:
         figures = _fitting(width, f"{done(progress)}{progress_age(live, now_s)}", done(progress))
         room = min(_MAX_BAR, width - _LABEL - 1 - text_width(figures))
-        drawn = ""
-        if room >= _MIN_BAR:
-            drawn = f"{bar(progress.fraction, room, symbols)} "
+        drawn = f"{bar(progress.fraction, room, symbols)} " if room >= _MIN_BAR else ""
         yield _fact("Progress", Span(drawn, style), Span(figures))
     if counters := joined(epoch(progress), batch(progress)):
         yield _fact("Now", Span(counters))
@@ -316,8 +294,7 @@ def _throughput(live: LiveTask, progress: Progress, width: int, symbols: Symbols
     average = rate(live.estimate.average_rate_per_s, "" if now else progress.unit)
     if now or average:
         text = _fitting(width, f"{now} (avg {average})", now) if now and average else now or average
-        history = live.progress.history
-        course = throughput(history, _MAX_SPARKLINE)
+        course = throughput(live.progress.history, _MAX_SPARKLINE)
         yield _with_course("Throughput", text, course, width, symbols, lowest=0.0)
 
 
@@ -346,9 +323,7 @@ def _with_course(
 
 
 def _errors(live: LiveTask) -> Iterator[Line]:
-    found = None
-    if live.task:
-        found = live.task.diagnosis
+    found = live.task and live.task.diagnosis
     if found and found.cause:
         yield text_line(f"  {found.headline}", Style.BAD)
         for each in found.evidence:
@@ -380,6 +355,4 @@ def _events(events: Sequence[Event], now_s: float) -> Iterator[Line]:
 def _level(event: Event) -> tuple[str, Style]:
     if event.is_critical:
         return "CRITICAL", Style.BAD
-    if event.kind in WARNINGS:
-        return ("WARNING", Style.ATTENTION)
-    return ("INFO", Style.PLAIN)
+    return ("WARNING", Style.ATTENTION) if event.kind in WARNINGS else ("INFO", Style.PLAIN)

@@ -22,7 +22,7 @@ from jobmon.views.telemetry.figures import (
     worker_name,
 )
 from jobmon.views.text_width import text_width
-from jobmon.views.top.drawing import Column, Section, Span, bar, table, titled
+from jobmon.views.top.drawing import Column, Section, Span, attention, bar, table, titled
 from jobmon.views.top.job_list import note, rate_per_s
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.domain.humanize import rate, size
@@ -39,13 +39,13 @@ from jobmon_core.domain.node.telemetry.summary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from jobmon.views.top.drawing import Line, Symbols
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.logs.progress.model import Progress, WorkerProgress
-    from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Sample
-    from jobmon_core.domain.node.telemetry.summary import NodeGpu, NodeWorker
+    from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu
+    from jobmon_core.domain.node.telemetry.summary import NodeWorker
 
 
 _BAR = 8
@@ -75,48 +75,77 @@ def telemetry_sections(live: LiveTask, now_s: float, width: int, symbols: Symbol
     yield Section(*_nodes(reports, now_s, width), 5, is_by_importance=False)
 
 
+# the header of each column, its importance, and whether it is right-aligned; the first one gets the title
+_GPU = (
+    ("", 99, False),
+    ("", 5, False),
+    ("UTIL", 9, True),
+    ("SM", 3, True),
+    ("MEMORY", 8, True),
+    ("POWER", 7, True),
+    ("TEMP", 4, True),
+    ("", 6, False),
+)
+_WORKER = (
+    ("", 99, False),
+    ("NODE", 5, False),
+    ("PID", 6, True),
+    ("STATUS", 15, False),
+    ("LOG", 14, False),
+    ("PROGRESS", 13, False),
+    ("GPU", 12, True),
+    ("UTIL", 11, True),
+    ("", 10, False),
+    ("GPU MEM", 10, True),
+    ("SPEED", 9, False),
+    ("CPU", 8, True),
+    ("MEMORY", 7, True),
+    ("ACTIVE", 4, True),
+    ("UP", 2, True),
+    ("CHILDREN", 1, True),
+    ("THREADS", 0, True),
+)
+_NODE = (
+    ("", 99, False),
+    ("MEMORY", 8, False),
+    ("CPU", 7, False),
+    ("LOAD", 4, True),
+    ("I/O WAIT", 5, True),
+    ("NETWORK", 3, False),
+    ("", 9, False),
+)
+
+
+def _table(
+    title: str, heads: Sequence[tuple[str, int, bool]], rows: Sequence[Sequence[Span]], width: int
+) -> tuple[Line, list[Line]]:
+    if not rows:
+        return (), []
+    columns = [
+        Column(header, cells, importance, is_right_aligned)
+        for (header, importance, is_right_aligned), cells in zip(heads, zip(*rows, strict=True), strict=True)
+    ]
+    return table(title, columns, width)
+
+
 def _gpus(
     reports: Sequence[AgentReport], now_s: float, width: int, symbols: Symbols
 ) -> tuple[Line, list[Line]]:
-    gpus, outdated = all_gpus(reports), _outdated(reports, now_s)
-
-    def column(header: str, text_of: Callable[[Gpu], str], importance: int) -> Column:
-        cells = [Span(text_of(each.gpu), _style(each, outdated)) for each in gpus]
-        return Column(header, cells, importance, is_right_aligned=True)
-
-    several = len(reports) > 1
-    names = [Span(f"{each.node} {each.gpu.index}" if several else str(each.gpu.index)) for each in gpus]
-    columns = [
-        Column("", names, 0),
-        Column("", [_utilization_bar(each, outdated, symbols) for each in gpus], 5),
-        column("UTIL", _utilization, 9),
-        column("SM", lambda gpu: percent(gpu.sm_percent), 3),
-        column("MEMORY", gpu_memory, 8),
-        column("POWER", lambda gpu: power(gpu.power_w), 7),
-        column("TEMP", temperature, 4),
-        Column("", [_marks([each.gpu]) for each in gpus], 6),
-    ]
-    return table("GPUs", columns, width)
+    rows, outdated = [], _outdated(reports, now_s)
+    for placed in all_gpus(reports):
+        gpu, used = placed.gpu, placed.gpu.utilization_percent
+        name = f"{placed.node} {gpu.index}" if len(reports) > 1 else str(gpu.index)
+        styles = (Style.DIM, Style.DIM) if placed.node in outdated else (Style.PLAIN, Style.ACTIVE)
+        figures = (percent(gpu.sm_percent), gpu_memory(gpu), power(gpu.power_w), temperature(gpu))
+        drawn = "" if used is None else bar(used / 100, _BAR, symbols)
+        utilization = percent(used) or ("MIG" if gpu.is_mig else "?")
+        plain = (Span(text, styles[0]) for text in (utilization, *figures))
+        rows.append((Span(name), Span(drawn, styles[1]), *plain, _marks([gpu])))
+    return _table("GPUs", _GPU, rows, width)
 
 
 def _outdated(reports: Sequence[AgentReport], now_s: float) -> set[str]:
     return {each.latest.node.name for each in reports if not is_current(each, now_s)}
-
-
-def _style(placed: NodeGpu | NodeWorker, outdated: set[str]) -> Style:
-    return Style.DIM if placed.node in outdated else Style.PLAIN
-
-
-def _utilization_bar(placed: NodeGpu, outdated: set[str], symbols: Symbols) -> Span:
-    used = placed.gpu.utilization_percent
-    if used is None:
-        return _EMPTY
-    style = Style.DIM if placed.node in outdated else Style.ACTIVE
-    return Span(bar(used / 100, _BAR, symbols), style)
-
-
-def _utilization(gpu: Gpu) -> str:
-    return percent(gpu.utilization_percent) or ("MIG" if gpu.is_mig else "?")
 
 
 def _marks(gpus: Sequence[Gpu]) -> Span:
@@ -126,53 +155,51 @@ def _marks(gpus: Sequence[Gpu]) -> Span:
 
 
 def _workers(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> tuple[Line, list[Line]]:
-    workers, reports = all_workers(live.reports), live.reports
-    outdated = _outdated(reports, now_s)
-
-    def column(
-        header: str, text_of: Callable[[NodeWorker], str], importance: int, *, is_right_aligned: bool = True
-    ) -> Column:
-        cells = [Span(text_of(each), _style(each, outdated)) for each in workers]
-        return Column(header, cells, importance, is_right_aligned)
-
-    def of_log(header: str, span_of: Callable[[WorkerProgress], Span], importance: int) -> Column:
-        logs, ranks = logs_by_rank(live), [each.worker.rank for each in workers]
-        own = [None if rank is None else logs.get(rank) for rank in ranks]
-        return Column(header, [span_of(each) if each else _EMPTY for each in own], importance)
-
-    columns = [
-        column("", lambda each: worker_name(each.worker), 99, is_right_aligned=False),
-        column("NODE", lambda each: each.node if len(reports) > 1 else "", 5, is_right_aligned=False),
-        column("PID", lambda each: str(each.worker.pid or ""), 6),
-        Column("STATUS", [_status(each) for each in workers], 15),
-        of_log("LOG", lambda each: _log_state(live, each, now_s), 14),
-        of_log("PROGRESS", lambda each: share_done(each.progress, symbols), 13),
-        column("GPU", lambda each: ",".join(map(str, each.worker.gpus)), 12),
-        column("UTIL", lambda each: percent(gpu_use(each, reports)[0]), 11),
-        Column("", [_marks(gpus_of(each, reports)) for each in workers], 10),
-        column("GPU MEM", lambda each: _size(gpu_use(each, reports)[1]), 10),
-        of_log("SPEED", lambda each: Span(log_speed(live, each, now_s)), 9),
-        column("CPU", lambda each: percent(each.worker.cpu_percent), 8),
-        column("MEMORY", lambda each: _size(each.worker.memory), 7),
-        column("ACTIVE", lambda each: _last_activity(each, now_s), 4),
-        column("UP", lambda each: "" if each.uptime_s is None else span(each.uptime_s), 2),
-        column("CHILDREN", lambda each: str(each.worker.children), 1),
-        column("THREADS", lambda each: str(each.worker.threads or ""), 0),
-    ]
-    return table("Workers", columns, width)
+    logs, outdated, rows = logs_by_rank(live), _outdated(live.reports, now_s), []
+    for placed in all_workers(live.reports):
+        of_log = (_EMPTY, _EMPTY, _EMPTY)
+        if placed.worker.rank is not None and (log := logs.get(placed.worker.rank)):
+            done, speed = share_done(log.progress, symbols), Span(log_speed(live, log, now_s))
+            of_log = (_log_state(live, log, now_s), done, speed)
+        style = Style.DIM if placed.node in outdated else Style.PLAIN
+        rows.append(_worker_row(live, placed, of_log, style, now_s))
+    return _table("Workers", _WORKER, rows, width)
 
 
-def _status(placed: NodeWorker) -> Span:
-    status = placed.worker.status
-    return Span(f"{status_text(status):<{_STATUS}}", _STYLES.get(status, Style.PLAIN))
+def _worker_row(
+    live: LiveTask, placed: NodeWorker, of_log: tuple[Span, Span, Span], style: Style, now_s: float
+) -> tuple[Span, ...]:
+    worker, (used, memory) = placed.worker, gpu_use(placed, live.reports)
+    state, done, speed = of_log
+
+    def plain(text: str) -> Span:
+        return Span(text, style)
+
+    return (
+        plain(worker_name(worker)),
+        plain(placed.node if len(live.reports) > 1 else ""),
+        plain(str(worker.pid or "")),
+        Span(f"{status_text(worker.status):<{_STATUS}}", _STYLES.get(worker.status, Style.PLAIN)),
+        state,
+        done,
+        plain(",".join(map(str, worker.gpus))),
+        plain(percent(used)),
+        _marks(gpus_of(placed, live.reports)),
+        plain(_size(memory)),
+        speed,
+        plain(percent(worker.cpu_percent)),
+        plain(_size(worker.memory)),
+        plain(_last_activity(placed, now_s)),
+        plain("" if placed.uptime_s is None else span(placed.uptime_s)),
+        plain(str(worker.children)),
+        plain(str(worker.threads or "")),
+    )
 
 
 def _log_state(live: LiveTask, worker: WorkerProgress, now_s: float) -> Span:
     """Return what a worker does by its log, unless that is only what its status says, too."""
     state = state_span(live, worker, now_s)
-    if state.text == WorkerState.RUNNING:
-        return _EMPTY
-    return state
+    return _EMPTY if state.text == WorkerState.RUNNING else state
 
 
 def _size(count_bytes: float | None) -> str:
@@ -181,56 +208,27 @@ def _size(count_bytes: float | None) -> str:
 
 def _last_activity(placed: NodeWorker, now_s: float) -> str:
     at_s = placed.worker.last_activity_s
-    if at_s is None:
-        return ""
-    return f"{age(max(0.0, now_s - at_s))} ago"
+    return "" if at_s is None else f"{age(max(0.0, now_s - at_s))} ago"
 
 
 def _nodes(reports: Sequence[AgentReport], now_s: float, width: int) -> tuple[Line, list[Line]]:
-    styles = [Style.PLAIN if is_current(each, now_s) else Style.DIM for each in reports]
-
-    def styled(text_of: Callable[[Sample], str]) -> list[Span]:
-        return [Span(text_of(each.latest), style) for each, style in zip(reports, styles, strict=True)]
-
-    columns = [
-        Column("", styled(lambda each: each.node.name), 0),
-        Column("MEMORY", [_task_memory(each) for each in reports], 8),
-        Column("CPU", [_cpu(each) for each in reports], 7),
-        Column("LOAD", styled(_load), 4, is_right_aligned=True),
-        Column("I/O WAIT", [_io_wait(each) for each in reports], 5, is_right_aligned=True),
-        Column("NETWORK", styled(network_text), 3),
-        Column("", [_silence(each, now_s) for each in reports], 9),
-    ]
-    return table("Nodes", columns, width)
+    return _table("Nodes", _NODE, [_node_row(each, now_s) for each in reports], width)
 
 
-def _task_memory(report: AgentReport) -> Span:
-    return Span(memory_text([report]), _warning(when=is_memory_scarce([report])))
-
-
-def _cpu(report: AgentReport) -> Span:
-    cpu = report.latest.cpu
-    return Span(cpu_text(cpu), _warning(when=cpu is not None and is_throttled(cpu)))
-
-
-def _load(sample: Sample) -> str:
-    load = sample.node.load
-    return "" if load is None else f"{load:.1f}"
-
-
-def _io_wait(report: AgentReport) -> Span:
-    waiting = report.latest.node.io_wait_percent
-    return Span(percent(waiting), _warning(when=(waiting or 0.0) >= _HIGH_IO_WAIT))
-
-
-def _warning(*, when: bool) -> Style:
-    return Style.ATTENTION if when else Style.PLAIN
-
-
-def _silence(report: AgentReport, now_s: float) -> Span:
-    if is_current(report, now_s):
-        return _EMPTY
-    return Span(silence_text(report, now_s), Style.ATTENTION)
+def _node_row(report: AgentReport, now_s: float) -> tuple[Span, ...]:
+    node, cpu = report.latest.node, report.latest.cpu
+    style, silence = Style.PLAIN, _EMPTY
+    if not is_current(report, now_s):
+        style, silence = Style.DIM, Span(silence_text(report, now_s), Style.ATTENTION)
+    return (
+        Span(node.name, style),
+        Span(memory_text([report]), attention(when=is_memory_scarce([report]))),
+        Span(cpu_text(cpu), attention(when=cpu is not None and is_throttled(cpu))),
+        Span("" if node.load is None else f"{node.load:.1f}", style),
+        Span(percent(node.io_wait_percent), attention(when=(node.io_wait_percent or 0.0) >= _HIGH_IO_WAIT)),
+        Span(network_text(report.latest), style),
+        silence,
+    )
 
 
 _TASK_BAR = 16
