@@ -299,7 +299,8 @@ def report_json(data: ReportData) -> Json:
         "ended_at": data.window.end_s if end else None,
         "wait": wait_json(data.task),
         "is_bad": found.severity is Severity.CRITICAL,
-        **fields(found, "evidence", "advice", verdict="title", explanation="text"),
+        "explanation": found.text,
+        **fields(found, "evidence", "advice", verdict="title"),
         "progress": fields(progress, "current", "total", "unit")
         | fields(speed, "rate_per_s", "average_rate_per_s")
         if progress
