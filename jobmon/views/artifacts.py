@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jobmon.views.console import Style
 from jobmon.views.model import age, fields, iso, known_fields, span
 from jobmon.views.table import Cell, table_lines
-from jobmon_core.domain.humanize import count, filled, joined, size
+from jobmon_core.domain.humanize import count, filled, joined, size, text_of
 
 if TYPE_CHECKING:
     from jobmon.views.console import Console, Lines, Rows
@@ -51,7 +51,7 @@ def at_least(found: Outputs | Checkpoints | FoundCheckpoints) -> str:
 
 def saved_text(checkpoint: Checkpoint, now_s: float) -> str:
     """Return e.g. ``step 500, saved 12m ago``."""
-    step = "" if checkpoint.step is None else f"step {checkpoint.step}"
+    step = text_of(checkpoint.step, "step {}".format)
     return joined(step, f"saved {age(now_s - checkpoint.saved_s)} ago")
 
 
@@ -197,7 +197,7 @@ def _row(checkpoint: Checkpoint, found: FoundCheckpoints, now_s: float) -> list[
     style = {True: Style.GOOD, False: Style.BAD, None: Style.ATTENTION}[checkpoint.is_complete]
     name = Cell(checkpoint.path, Style.BOLD if is_best else Style.PLAIN)
     step, saved = checkpoint.step, f"{age(now_s - checkpoint.saved_s)} ago"
-    figures = ("-" if step is None else str(step), size(checkpoint.size_bytes), saved)
+    figures = (text_of(step, str, "-"), size(checkpoint.size_bytes), saved)
     return [Cell("*" if is_best else " ", Style.BOLD), name, *figures, Cell(_state(checkpoint), style)]
 
 

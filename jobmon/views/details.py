@@ -19,7 +19,7 @@ from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.overview import detailed_tasks, end_text, ending_of, in_order
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.backends import DEFAULT_BACKEND
-from jobmon_core.domain.humanize import count, filled, joined, size
+from jobmon_core.domain.humanize import count, filled, joined, size, text_of
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.tracking.model import Source
 from jobmon_core.domain.logs.diagnosis.exit_causes import CANCELLED
@@ -316,9 +316,9 @@ def _parts(settings: JobSettings) -> Lines:
         "results": ", ".join(settings.results),
         "progress patterns": len(settings.progress_patterns) or None,
         "error patterns": len(settings.error_patterns) or None,
-        "check every": _time(settings.check_interval_s),
-        "launch timeout": _time(settings.launch_timeout_s),
-        "stall timeout": _time(settings.stall_timeout_s),
+        "check every": text_of(settings.check_interval_s, span),
+        "launch timeout": text_of(settings.launch_timeout_s, span),
+        "stall timeout": text_of(settings.stall_timeout_s, span),
         "slowdown warning at": settings.slowdown_percent and f"-{settings.slowdown_percent:g}%",
         "minimum output growth": settings.min_growth_bytes and f"{size(settings.min_growth_bytes)} per check",
         "done": _done(settings.done),
@@ -340,10 +340,6 @@ def _parts(settings: JobSettings) -> Lines:
 
 def _path(folder: str, pattern: str) -> str:
     return "/".join(filter(None, (folder, pattern)))
-
-
-def _time(seconds: float | None) -> str:
-    return "" if seconds is None else span(seconds)
 
 
 def _done(done: Done | None) -> str:

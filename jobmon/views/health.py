@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.artifacts import disk_text
 from jobmon.views.console import Style
-from jobmon.views.model import age, fields, iso, json_number, known_fields
+from jobmon.views.model import age, fields, iso, json_number, known_fields, rounded
 from jobmon.views.table import Cell, table_lines
 from jobmon.views.telemetry.figures import percent
 from jobmon_core.domain.finding import Severity
-from jobmon_core.domain.humanize import count, duration, joined, rate
+from jobmon_core.domain.humanize import count, duration, joined, rate, text_of
 from jobmon_core.domain.logs.progress.figures import done, loss, share
 from jobmon_core.domain.node.health.model import NetworkState, Stage
 from jobmon_core.domain.visible_text import one_line
@@ -222,7 +222,7 @@ def _gpus(found: GpuHealth) -> str:
 def _gpus_json(found: GpuHealth) -> Json:
     mean = found.mean_percent
     known = fields(found, "allocated", "used", "idle", "span_s", utilization="utilizations")
-    return known | {"avg_utilization": None if mean is None else round(mean, 1)}
+    return known | {"avg_utilization": rounded(mean)}
 
 
 def _network(found: Finding) -> Rows:
@@ -239,7 +239,7 @@ def _cluster(found: ClusterResources) -> str:
     kinds = ((found.gpus_held, found.gpus, "GPUs"), (found.cpus_held, found.cpus, "CPUs"))
     for number, total, noun in kinds:
         if total is not None:
-            held = "?" if number is None else f"{number:g}"
+            held = text_of(number, "{:g}".format, "?")
             parts.append(f"{held} of {total:g} {noun} held")
     return ", ".join(parts) or "not known"
 
@@ -270,7 +270,7 @@ def _checkpoints_json(report: HealthReport) -> Json | None:
         **fields(found, "folder", "count", "step", "interval_s", complete="is_complete"),
         **known_fields(found, "problem", latest="name"),
         "saved": iso(found.newest.modified_s if found.newest else None),
-        "age_s": None if age_s is None else round(age_s, 1),
+        "age_s": rounded(age_s),
         "next_due": iso(found.next_s),
         "overdue": found.is_overdue(report.at_s, report.elapsed_s or 0.0),
     }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jobmon.views.console import Style
 from jobmon.views.model import clock, fields, known_fields
 from jobmon.views.table import Cell, table_lines
-from jobmon_core.domain.humanize import count, duration, number, size
+from jobmon_core.domain.humanize import count, duration, number, size, text_of
 from jobmon_core.domain.slurm.states import Outcome
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _style(run: HistoryRecord) -> Style:
 
 
 def _duration(seconds: float | None) -> str:
-    return _UNKNOWN if seconds is None else duration(seconds)
+    return text_of(seconds, duration, _UNKNOWN)
 
 
 def _hours_text(run: HistoryRecord) -> str:
@@ -171,7 +171,7 @@ def _compared(
     known = [each for each in others if each is not None]
     if value is None and not known:
         return None
-    this = _UNKNOWN if value is None else text(value)
+    this = text_of(value, text, _UNKNOWN)
     earlier = [text(median(known)), text(min(known)), text(max(known))] if known else [_UNKNOWN] * 3
     return [name, this, *earlier]
 

@@ -243,6 +243,11 @@ def iso(at_s: float | None) -> str | None:
         return None
 
 
+def rounded(value: float | None, digits: int = 1) -> float | None:
+    """Return a number for JSON with few digits."""
+    return None if value is None else round(value, digits)
+
+
 def json_number(value: float | None) -> float | int | str | None:
     """Return a number for JSON: ``nan`` and ``inf`` as strings, whole numbers without a fraction."""
     if value is None:

@@ -7,9 +7,9 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
-from jobmon.views.model import age, clock, fields, known_fields, stamp
+from jobmon.views.model import age, clock, fields, known_fields, rounded, stamp
 from jobmon.views.table import Cell, table_lines
-from jobmon_core.domain.humanize import count, filled, joined, number
+from jobmon_core.domain.humanize import count, filled, joined, number, text_of
 from jobmon_core.domain.job.restart.model import BY_HAND, Verdict
 from jobmon_core.domain.job.restart.summary import LineageState, lost_steps, start_step, with_following
 from jobmon_core.domain.many.provenance.compare import MAX_NAMED, Aspect, submitted_s
@@ -163,8 +163,8 @@ def _attempt_row(attempt: Attempt, later: Attempt | None) -> tuple[Cell, ...]:
         Cell(attempt.job),
         Cell(_cause(attempt) if decision else "-"),
         Cell(_verdict(decision) if decision else "-"),
-        Cell("?" if began is None else number(began)),
-        Cell("-" if lost is None else number(lost)),
+        Cell(text_of(began, number, "?")),
+        Cell(text_of(lost, number, "-")),
     )
 
 
@@ -238,7 +238,7 @@ def summary_json(summary: LineageSummary) -> Json:
         **fields(summary, "state", "why", due_at="due_s"),
         "held": lineage.is_held,
         "checkpoint": _checkpoint_json(newest_checkpoint(lineage)),
-        "time_ratio": None if ratio is None else round(ratio, 4),
+        "time_ratio": rounded(ratio, 4),
     }
 
 

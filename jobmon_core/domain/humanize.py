@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+T = TypeVar("T")
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e5, "k"))
@@ -54,6 +56,11 @@ def joined(*texts: str) -> str:
 def filled(template: str, value: object) -> str:
     """Return a part of a sentence with a value in it, e.g. ``on {}``; empty without a value."""
     return template.format(value) if value else ""
+
+
+def text_of(value: T | None, text: Callable[[T], str], otherwise: str = "") -> str:
+    """Return a value as a text, e.g. by `size`, unless it is not known."""
+    return otherwise if value is None else text(value)
 
 
 def listed(texts: Sequence[str], most: int, separator: str = ", ") -> str:

@@ -24,7 +24,7 @@ from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.overview import end_text
 from jobmon_core.domain.before.pending.wait import wait_json
 from jobmon_core.domain.finding import Finding, Severity
-from jobmon_core.domain.humanize import count, duration, joined, rate
+from jobmon_core.domain.humanize import count, duration, joined, rate, text_of
 from jobmon_core.domain.job.report.series import loss_summary
 from jobmon_core.domain.job.report.usage import energy_kwh
 from jobmon_core.domain.logs.diagnosis.patterns import CLEAN
@@ -222,7 +222,7 @@ def node_row(use: NodeUse) -> tuple[str, str, str, str, str]:
         notes.append(f"held back by its CPU quota {use.throttled_percent:.0f}% of the time")
     return (
         use.name,
-        "-" if use.cores is None else f"{use.cores:g}",
+        text_of(use.cores, "{:g}".format, "-"),
         pair(use.mean_cores, use.highest_cores, "", 1),
         of_total(use.memory_peak, use.memory_limit),
         ", ".join(notes),
@@ -263,7 +263,7 @@ def task_rows(data: ReportData) -> list[tuple[str, str, str, str]]:
         if end:
             state, ran_s = end_text(end), end.elapsed_s
         cause = redacted(found.headline) if found and found.cause else ""
-        ran = "" if ran_s is None else span(ran_s)
+        ran = text_of(ran_s, span)
         rows.append((str(ref_of(data.job.job_id, task.key)), state, ran, cause))
     return rows
 

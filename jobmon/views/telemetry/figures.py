@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.views.model import age, clock, fields, known_fields
+from jobmon.views.model import age, clock, fields, known_fields, rounded
 from jobmon_core.app.jobs.find import StateGroup
-from jobmon_core.domain.humanize import count, joined, size
+from jobmon_core.domain.humanize import count, joined, size, text_of
 from jobmon_core.domain.node.telemetry.model import GONE, WorkerStatus
 from jobmon_core.domain.node.telemetry.summary import (
     HIGH_MEMORY,
@@ -42,7 +42,7 @@ _OF_PROBLEM = ("kind", "subject", "text", "advice", "evidence", "is_critical")  
 
 def percent(value: float | None) -> str:
     """Return e.g. ``87%``; empty if it is not available."""
-    return "" if value is None else f"{value:.0f}%"
+    return text_of(value, "{:.0f}%".format)
 
 
 def power(watts: float | None) -> str:
@@ -268,9 +268,9 @@ def _worker(placed: NodeWorker, reports: Sequence[AgentReport]) -> Json:
         **fields(worker, "rank", "name", "status", "children", "threads", gpu_ids="gpus"),
         **known_fields(worker, "pid"),
         "gpu_id": worker.gpus[0] if worker.gpus else None,
-        "gpu_util": _rounded(utilization),
+        "gpu_util": rounded(utilization),
         "gpu_memory_mb": None if memory is None else round(memory / _MB),
-        "uptime": _rounded(placed.uptime_s),
+        "uptime": rounded(placed.uptime_s),
         **fields(worker, memory_bytes="memory", last_activity="last_activity_s"),
         **_measured(
             worker, "cpu_percent", read_bytes_per_s="read_per_s", written_bytes_per_s="written_per_s"
@@ -305,8 +305,4 @@ def _node(report: AgentReport, now_s: float) -> Json:
 
 
 def _measured(record: object, *names: str, **renamed: str) -> Json:
-    return {key: _rounded(value) for key, value in fields(record, *names, **renamed).items()}
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 1)
+    return {key: rounded(value) for key, value in fields(record, *names, **renamed).items()}

@@ -17,7 +17,7 @@ from jobmon.views.telemetry.figures import (
     workers_text,
 )
 from jobmon.views.top.telemetry_lines import log_speed, logs_by_rank
-from jobmon_core.domain.humanize import filled, joined, size
+from jobmon_core.domain.humanize import filled, joined, size, text_of
 from jobmon_core.domain.node.telemetry.summary import all_workers, gpu_use, is_current, latest_reports
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _worker_texts(live: LiveTask, reports: Sequence[AgentReport], now_s: float) 
         if worker.gpus:
             use = f"GPU {','.join(map(str, worker.gpus))}: {percent(used) or '?'}"
         speed = log_speed(live, logs[worker.rank], now_s) if worker.rank in logs else ""
-        parts = (status_text(worker.status), use, size(memory) if memory is not None else "", speed)
+        parts = (status_text(worker.status), use, text_of(memory, size), speed)
         yield f"{worker_name(worker)}: {joined(*parts)}"
     if len(workers) > _WORKERS_SHOWN:
         yield f"and {len(workers) - _WORKERS_SHOWN} more; `jobmon top` shows all"

@@ -13,7 +13,7 @@ from jobmon.views.text_width import truncated
 from jobmon.views.top.drawing import Column, Span, attention, bar, fitted
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.overview import ending_of, state_text
-from jobmon_core.domain.humanize import duration, rate
+from jobmon_core.domain.humanize import duration, rate, text_of
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.progress.figures import loss, percentage, units
 from jobmon_core.domain.node.telemetry.summary import fullest_memory, is_current
@@ -220,7 +220,7 @@ def _measured(tasks: Sequence[LiveTask], fit: _Fit, now_s: float) -> Iterator[Co
 def _memory(reports: Sequence[AgentReport]) -> Span:
     found = fullest_memory(reports)
     share = found[1].share if found else None
-    return Span("" if share is None else f"{share:.0%}", attention(when=is_memory_scarce(reports)))
+    return Span(text_of(share, "{:.0%}".format), attention(when=is_memory_scarce(reports)))
 
 
 def _rate(live: LiveTask, *, with_unit: bool) -> str:

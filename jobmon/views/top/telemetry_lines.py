@@ -25,7 +25,7 @@ from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Column, Section, Span, attention, bar, table, titled
 from jobmon.views.top.job_list import note, rate_per_s
 from jobmon_core.app.jobs.find import StateGroup
-from jobmon_core.domain.humanize import rate, size
+from jobmon_core.domain.humanize import rate, size, text_of
 from jobmon_core.domain.logs.progress.figures import percentage, units
 from jobmon_core.domain.logs.progress.workers import WorkerState, worker_rate_per_s, worker_state
 from jobmon_core.domain.node.telemetry.model import GONE, WorkerStatus
@@ -185,12 +185,12 @@ def _worker_row(
         plain(",".join(map(str, worker.gpus))),
         plain(percent(used)),
         _marks(gpus_of(placed, live.reports)),
-        plain(_size(memory)),
+        plain(text_of(memory, size)),
         speed,
         plain(percent(worker.cpu_percent)),
-        plain(_size(worker.memory)),
+        plain(text_of(worker.memory, size)),
         plain(_last_activity(placed, now_s)),
-        plain("" if placed.uptime_s is None else span(placed.uptime_s)),
+        plain(text_of(placed.uptime_s, span)),
         plain(str(worker.children)),
         plain(str(worker.threads or "")),
     )
@@ -202,13 +202,8 @@ def _log_state(live: LiveTask, worker: WorkerProgress, now_s: float) -> Span:
     return _EMPTY if state.text == WorkerState.RUNNING else state
 
 
-def _size(count_bytes: float | None) -> str:
-    return "" if count_bytes is None else size(count_bytes)
-
-
 def _last_activity(placed: NodeWorker, now_s: float) -> str:
-    at_s = placed.worker.last_activity_s
-    return "" if at_s is None else f"{age(max(0.0, now_s - at_s))} ago"
+    return text_of(placed.worker.last_activity_s, lambda at_s: f"{age(max(0.0, now_s - at_s))} ago")
 
 
 def _nodes(reports: Sequence[AgentReport], now_s: float, width: int) -> tuple[Line, list[Line]]:
@@ -224,7 +219,7 @@ def _node_row(report: AgentReport, now_s: float) -> tuple[Span, ...]:
         Span(node.name, style),
         Span(memory_text([report]), attention(when=is_memory_scarce([report]))),
         Span(cpu_text(cpu), attention(when=cpu is not None and is_throttled(cpu))),
-        Span("" if node.load is None else f"{node.load:.1f}", style),
+        Span(text_of(node.load, "{:.1f}".format), style),
         Span(percent(node.io_wait_percent), attention(when=(node.io_wait_percent or 0.0) >= _HIGH_IO_WAIT)),
         Span(network_text(report.latest), style),
         silence,
