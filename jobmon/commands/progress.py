@@ -22,7 +22,7 @@ from jobmon.errors import UsageError, say
 from jobmon.views.artifacts import artifacts_json
 from jobmon.views.progress import NOTHING_FOUND, progress_line, progress_lines, report_json
 from jobmon.views.running import launch_json
-from jobmon.views.telemetry.figures import live_json
+from jobmon.views.telemetry import live_json
 from jobmon_core.app.jobs.find import STDIN, find_job
 from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.app.jobs.progress import LogProgress, follow_stream, logs_of_job, progress_of_stream

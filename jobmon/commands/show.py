@@ -21,7 +21,7 @@ from jobmon.views.model import details_json
 from jobmon.views.progress import metrics_json
 from jobmon.views.restarts import lineage_rows, place_json
 from jobmon.views.running import launch_json
-from jobmon.views.telemetry.figures import live_json
+from jobmon.views.telemetry import live_json
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import current_status, lineages_of
 from jobmon_core.app.live.telemetry import task_agents, tasks_with_agents, with_step_usage

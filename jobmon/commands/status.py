@@ -22,7 +22,7 @@ from jobmon.commands.common import (
 from jobmon.errors import UsageError, say
 from jobmon.views.delivery import alerts_json
 from jobmon.views.model import clock, status_json
-from jobmon.views.telemetry.figures import live_json
+from jobmon.views.telemetry import live_json
 from jobmon_core.app.jobs.find import Selection, find_ref, no_record, select, unknown_refs
 from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.live.telemetry import tasks_with_agents

@@ -12,8 +12,16 @@ from jobmon.views.diagnosis import explanation, numbered
 from jobmon.views.model import clock, end_rows, pending_reason, span, state, task_state, why_doubtful
 from jobmon.views.running import array_rows, progress_rows
 from jobmon.views.status import health_text
-from jobmon.views.tasks import hidden_lines, history_rows, summary_rows, tasks_text, time_rows, unwatched_note
-from jobmon.views.telemetry.rows import problem_rows, telemetry_rows
+from jobmon.views.tasks import (
+    hidden_lines,
+    history_rows,
+    problem_rows,
+    summary_rows,
+    tasks_text,
+    telemetry_rows,
+    time_rows,
+    unwatched_note,
+)
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.overview import detailed_tasks, end_text, ending_of, in_order

@@ -11,7 +11,7 @@ from jobmon.views.artifacts import disk_text
 from jobmon.views.console import Style
 from jobmon.views.model import age, fields, iso, json_number, known_fields, rounded
 from jobmon.views.table import Cell, table_lines
-from jobmon.views.telemetry.figures import percent
+from jobmon.views.telemetry import percent
 from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.humanize import count, duration, joined, rate, text_of
 from jobmon_core.domain.logs.progress.figures import done, loss, share

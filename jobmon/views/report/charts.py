@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.report import facts
 from jobmon.views.report.chart import Chart, Line
-from jobmon.views.telemetry.figures import percent, power
+from jobmon.views.telemetry import percent, power
 from jobmon_core.domain.humanize import duration, plural, size
 from jobmon_core.domain.job.report import usage
 from jobmon_core.domain.job.report.series import (

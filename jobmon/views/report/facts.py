@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
+from jobmon.views import telemetry
 from jobmon.views.diagnosis import explanation, notes_json, numbered
 from jobmon.views.model import (
     clock,
@@ -19,7 +20,6 @@ from jobmon.views.model import (
 from jobmon.views.progress import eta
 from jobmon.views.restarts import lineage_text
 from jobmon.views.tasks import time_rows
-from jobmon.views.telemetry import figures
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.overview import end_text
 from jobmon_core.domain.before.pending.wait import wait_json
@@ -174,7 +174,7 @@ def of_total(used: int | None, total: int | None) -> str:
     if used is None:
         return "-"
     share = f" ({used / total:.0%})" if total else ""
-    return f"{figures.of_total(used, total)}{share}"
+    return f"{telemetry.of_total(used, total)}{share}"
 
 
 def pair(mean: float | None, highest: float | None, unit: str, decimals: int = 0) -> str:

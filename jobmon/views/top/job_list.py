@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon.views.console import Style
 from jobmon.views.model import pending_reason, run_time_s, state, task_cause
 from jobmon.views.progress import remaining
-from jobmon.views.telemetry.figures import gpus_short, is_memory_scarce
+from jobmon.views.telemetry import gpus_short, is_memory_scarce
 from jobmon.views.text_width import truncated
 from jobmon.views.top.drawing import Column, Span, attention, bar, fitted
 from jobmon_core.app.jobs.find import StateGroup

@@ -10,7 +10,7 @@ from jobmon.views.console import Style
 from jobmon.views.model import clock, run_time_s, span
 from jobmon.views.progress import ending, progress_age, remaining, workers_count
 from jobmon.views.running import launch_label, launch_lines
-from jobmon.views.telemetry.figures import (
+from jobmon.views.telemetry import (
     cpu_text,
     gpus_text,
     is_memory_scarce,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
 from jobmon.views.model import age, span
-from jobmon.views.telemetry.figures import (
+from jobmon.views.telemetry import (
     cpu_text,
     gpu_memory,
     is_memory_scarce,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon.views.telemetry.rows import problem_rows, telemetry_rows
+from jobmon.views.tasks import problem_rows, telemetry_rows
 from jobmon_core.app.live.tasks import LiveTask, TaskAgents, live_tasks
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.logs.diagnosis.model import StepUsage

@@ -1,1 +1,0 @@
-"""What the agents beside running jobs measured, as texts and as JSON."""
