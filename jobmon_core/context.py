@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
 
-    from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.delivery.routing import ChannelType
     from jobmon_core.domain.job.job_progress import JobProgress
@@ -28,13 +27,12 @@ if TYPE_CHECKING:
     from jobmon_core.domain.node.health.model import ClusterResources
     from jobmon_core.domain.node.hosts.settings import Host
     from jobmon_core.domain.node.telemetry.agent import AgentOptions
-    from jobmon_core.domain.node.telemetry.model import Sample
     from jobmon_core.domain.slurm.rows import Unreachable
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import (
         AgentLaunch,
         JobControl,
-        MachineFolders,
+        JobMachine,
         RemoteJobs,
         Scheduler,
         Submitter,
@@ -237,26 +235,11 @@ class Context:
         query = find_backend(backend).cluster_resources
         return query(self.backend_resources(backend), service) if query else None
 
-    def machine_sample(self, job: WatchedJob) -> Sample | None:
-        """Return the latest figures of a job's machine; None e.g. if agents measure them."""
-        sample_of = find_backend(job.backend).machine_sample
-        return sample_of(self.backend_resources(job.backend), job.cluster, job.job_id) if sample_of else None
-
-    def machine_files(self, job: WatchedJob) -> tuple[Listing, ...] | None:
-        """Return what the latest look showed of a job's outputs; None if they can be read here."""
-        files_of = find_backend(job.backend).machine_files
-        return files_of(self.backend_resources(job.backend), job.job_id) if files_of else None
-
-    def machine_markers(self, job: WatchedJob) -> dict[str, bool] | None:
-        """Return whether the latest look showed a job's markers; None if they can be read here."""
-        markers_of = find_backend(job.backend).machine_markers
-        return markers_of(self.backend_resources(job.backend), job.job_id) if markers_of else None
-
-    def machine_folders(self, job: WatchedJob) -> MachineFolders | None:
-        """Return what reads folders on a job's machine; None if they can be read here, or not at all."""
-        folders_of = find_backend(job.backend).machine_folders
+    def machine(self, job: WatchedJob) -> JobMachine | None:
+        """Return the machine of a job; None if its files can be read here, or not at all."""
+        machine_of = find_backend(job.backend).machine
         return (
-            folders_of(self.backend_resources(job.backend), job.cluster, job.job_id) if folders_of else None
+            machine_of(self.backend_resources(job.backend), job.cluster, job.job_id) if machine_of else None
         )
 
     def processes_left(self, job: WatchedJob) -> ProcessesLeft | Unreachable | None:

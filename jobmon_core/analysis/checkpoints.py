@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.artifacts.model import Listing
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
-    from jobmon_core.scheduler.base import MachineFolders
+    from jobmon_core.scheduler.base import JobMachine
 
     ReadEvidence = Callable[[str, Sequence[str], Sequence[str]], Evidence]
 
@@ -58,7 +58,7 @@ class CheckpointSearch(NamedTuple):
     now_s: float  # Unix seconds
     script: str = ""  # its text; if empty, the file is read
     is_running: bool = False  # whether the program that saves them runs
-    machine: MachineFolders | None = None  # asks the machine of the job, if its files cannot be read here
+    machine: JobMachine | None = None  # asks the machine of the job, if its files cannot be read here
 
 
 def checkpoints_of_task(search: CheckpointSearch) -> FoundCheckpoints:
@@ -129,7 +129,7 @@ def _mentioned(job: WatchedJob, task: Task, workdir: str) -> Iterator[str]:
         yield os.path.join(workdir, parent_of(path))  # noqa: PTH118 - texts
 
 
-def folder_of(machine: MachineFolders | None, folder: str) -> tuple[str, Listing | None, ReadEvidence]:
+def folder_of(machine: JobMachine | None, folder: str) -> tuple[str, Listing | None, ReadEvidence]:
     """Return a folder of this or another machine, and how `find_checkpoints` gets at its files."""
     if machine is None:
         return folder, None, evidence_here
@@ -138,7 +138,7 @@ def folder_of(machine: MachineFolders | None, folder: str) -> tuple[str, Listing
 
 
 def _evidence_there(
-    machine: MachineFolders, folder: str, texts: Sequence[str], checked: Sequence[str]
+    machine: JobMachine, folder: str, texts: Sequence[str], checked: Sequence[str]
 ) -> Evidence:
     """As `evidence_here`; of many files, only the first are read, and only their ends."""
     paths = {f"{folder}/{name}": name for name in (*texts[:_MAX_TEXTS], *checked)}

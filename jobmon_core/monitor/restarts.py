@@ -62,7 +62,7 @@ def _new_decision(ctx: Context, job: WatchedJob, lineage: Lineage) -> Decision:
         Submitted(submission.arguments or (record.arguments if record else ()), submission.script or ""),
         now_s=ctx.clock.now(),
         alive=why_alive(ctx.processes_left(job)),
-        machine=ctx.machine_folders(job),
+        machine=ctx.machine(job),
     )
 
 

@@ -163,14 +163,16 @@ class MonitorFactory:
         from jobmon_core.analysis.triage import add_machine_samples
 
         ctx, home = self._ctx, self._ctx.home
-        add_machine_samples(jobs, ctx.machine_sample, ctx.telemetry)
+        add_machine_samples(
+            jobs, lambda job: machine.sample() if (machine := ctx.machine(job)) else None, ctx.telemetry
+        )
         return follow_progress(
             jobs,
             home.progress_file,
             ctx.clock.now(),
             home.patterns,
             ctx.telemetry,
-            files_elsewhere=ctx.machine_files,
+            files_elsewhere=lambda job: machine.outputs() if (machine := ctx.machine(job)) else None,
             lineages=ctx.lineages,
         )
 

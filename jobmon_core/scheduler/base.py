@@ -195,8 +195,17 @@ class FileEnds(NamedTuple):
     size_bytes: int
 
 
-class MachineFolders(Protocol):
-    """Reads folders on the machine of a job; raises JobmonError without an answer."""
+class JobMachine(Protocol):
+    """The machine of a job whose files cannot be read here. Questions raise JobmonError without an answer."""
+
+    def sample(self) -> Sample | None:
+        """The figures of the latest look."""
+
+    def outputs(self) -> tuple[Listing, ...]:
+        """Those of the latest look."""
+
+    def markers(self) -> dict[str, bool]:
+        """Whether the latest look showed them, by their names."""
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -248,11 +257,7 @@ class Backend(NamedTuple):
         cluster_resources: what a service has and what its jobs hold.
         manual_commands: how a user handles the job with this number and name, of a service.
         outage_words: of the message about an outage; None: the usual text about a scheduler.
-        machine_sample: what the latest look showed of a machine, and of the job with this number there.
-        machine_files: what it showed of the job's outputs. This field and the next two are None if the
-            files of jobs can be read here.
-        machine_markers: whether it showed the job's markers, by their names.
-        machine_folders: reads folders there.
+        machine: of the job with this number; None if the files of jobs can be read here, or not at all.
         processes_left: the processes of a lineage (the last argument) that still run there; None if the end
             of a job proves that none does.
     """
@@ -280,11 +285,8 @@ class Backend(NamedTuple):
     cluster_resources: Callable[[BackendResources, str], ClusterResources | Unreachable] | None = None
     manual_commands: Callable[[BackendResources, str, int, str], ManualCommands] = lambda *_: ManualCommands()
     outage_words: OutageWords | None = None
-    machine_sample: Callable[[BackendResources, str, int], Sample | None] | None = None
-    machine_files: Callable[[BackendResources, int], tuple[Listing, ...]] | None = None
-    machine_markers: Callable[[BackendResources, int], dict[str, bool]] | None = None
     processes_left: Callable[[BackendResources, str, int, str], ProcessesLeft | Unreachable] | None = None
-    machine_folders: Callable[[BackendResources, str, int], MachineFolders] | None = None
+    machine: Callable[[BackendResources, str, int], JobMachine] | None = None
 
 
 def deferred(module: str, name: str) -> Callable[..., Any]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.model import End, Task, WatchedJob
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis
     from jobmon_core.domain.logs.progress.model import Progress
-    from jobmon_core.scheduler.base import MachineFolders
+    from jobmon_core.scheduler.base import JobMachine
 
 # ends that are proved otherwise, see `hosts.judge`
 _WITHOUT_CODE = (JobState.NODE_FAIL, JobState.LAUNCH_FAILED)
@@ -56,7 +56,7 @@ def decision_about(
     *,
     now_s: float,
     alive: str = "",
-    machine: MachineFolders | None = None,
+    machine: JobMachine | None = None,
 ) -> Decision:
     """Return what follows the end of an attempt whose only task has been diagnosed.
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.restart.model import Decision
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.logs.progress.model import Progress
-    from jobmon_core.scheduler.base import MachineFolders
+    from jobmon_core.scheduler.base import JobMachine
 
 _NO_LINEAGE = Lineage()
 _ROOT = 0
@@ -53,7 +53,7 @@ def pick(
     *,
     script: str = "",
     lineage: Lineage = _NO_LINEAGE,
-    machine: MachineFolders | None = None,
+    machine: JobMachine | None = None,
 ) -> PickedCheckpoint | None:
     """Return the newest complete checkpoint of an attempt that has ended, or of the attempts before it.
 
@@ -90,7 +90,7 @@ def _newest(complete: Sequence[PickedCheckpoint]) -> PickedCheckpoint | None:
     return max(comparable, key=lambda each: (each.step or 0, each.saved_s))
 
 
-def is_still(picked: PickedCheckpoint, machine: MachineFolders | None = None) -> bool:
+def is_still(picked: PickedCheckpoint, machine: JobMachine | None = None) -> bool:
     """Whether a picked checkpoint is there, the same folder or file, unchanged, and complete.
 
     Raises:
@@ -106,7 +106,7 @@ def is_still(picked: PickedCheckpoint, machine: MachineFolders | None = None) ->
 
 
 def checkpoint_at(
-    path: str, now_s: float, machine: MachineFolders | None = None
+    path: str, now_s: float, machine: JobMachine | None = None
 ) -> tuple[Checkpoint | None, str]:
     """Return the checkpoint with this absolute path, complete or not, or why there is none."""
     folder, name = os.path.split(path)
@@ -167,7 +167,7 @@ def _is_later(found: Checkpoint, resumed: PickedCheckpoint) -> bool:
     return found.saved_s > resumed.saved_s
 
 
-def as_picked(own: Checkpoint, machine: MachineFolders | None = None) -> PickedCheckpoint | None:
+def as_picked(own: Checkpoint, machine: JobMachine | None = None) -> PickedCheckpoint | None:
     """Return a checkpoint of `in_folder` as it is now, unless a part of it is gone or not the user's."""
     if identity := _ELSEWHERE if machine else _identity_of(own):
         return PickedCheckpoint(own.path, own.step, own.saved_s, *identity)

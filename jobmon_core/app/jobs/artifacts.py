@@ -194,7 +194,7 @@ def checkpoints_of(ctx: Context, job: WatchedJob, ref: JobRef) -> list[Checkpoin
         if ref.key not in ("", task.key) or (task.end is None and task.state.phase is Phase.WAITING):
             continue
         is_running = task.end is None and task.state.phase is Phase.ACTIVE
-        machine = ctx.machine_folders(job)
+        machine = ctx.machine(job)
         search = CheckpointSearch(job, task, progress, ctx.clock.now(), script, is_running, machine)
         found = checkpoints_of_task(search)
         lists.setdefault(found.folder, CheckpointList(found, is_running, ref_of(job.job_id, task.key), job))

@@ -78,7 +78,7 @@ def read_files(ctx: Context, jobs: Iterable[WatchedJob]) -> tuple[dict[str, JobF
     Also return why they are not known. Of jobs on other machines, the markers are those of the latest look
     there.
     """
-    markers = {job.id: (job, ctx.machine_markers(job)) for job in jobs}
+    markers = {job.id: (job, machine.markers() if (machine := ctx.machine(job)) else None) for job in jobs}
     there = {state_id: JobFiles(markers=found) for state_id, (_, found) in markers.items() if found}
     unseen = [job for job, found in markers.values() if found is None]
     wanted = [job for job in unseen if job.own_settings.results or job.own_settings.done]

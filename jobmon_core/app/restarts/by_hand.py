@@ -154,7 +154,7 @@ def _newest(
         ctx.clock.now(),
         script=script,
         lineage=lineage or Lineage(),
-        machine=ctx.machine_folders(job),
+        machine=ctx.machine(job),
     )
     if found is None:
         return None, f"no complete checkpoint is known (`jobmon checkpoints {job.ref}`): it begins anew"
@@ -162,7 +162,7 @@ def _newest(
 
 
 def _named(ctx: Context, job: WatchedJob, path: str) -> tuple[PickedCheckpoint, str]:
-    machine = ctx.machine_folders(job)
+    machine = ctx.machine(job)
     if machine and not path.startswith("/"):
         raise JobmonError(f"{path} is on {job.cluster}: give its absolute path")
     path = os.path.abspath(path)  # noqa: PTH100 - a text; links stay as the user named them

@@ -122,7 +122,7 @@ class _SubmitAttempt:
         if job and (why := why_alive(self.ctx.processes_left(job))):
             return self._later(_RESOLVE_S, why)
         checkpoint = self.decision.checkpoint
-        if checkpoint and not is_still(checkpoint, self.ctx.machine_folders(job) if job else None):
+        if checkpoint and not is_still(checkpoint, self.ctx.machine(job) if job else None):
             why = f"{checkpoint.path} is gone, or is not the checkpoint any more that was picked"
             return self._given_up("replaced", why)
         if job and self.lineage.settings.set_aside:

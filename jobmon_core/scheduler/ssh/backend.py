@@ -22,9 +22,6 @@ SSH = Backend(
     remote_jobs=deferred("ssh.jobs", "HostJobs"),
     manual_commands=deferred("ssh.manual_commands", "manual_commands"),
     outage_words=_OUTAGE,
-    machine_sample=deferred("ssh.records", "latest_sample"),
-    machine_files=deferred("ssh.records", "latest_files"),
-    machine_markers=deferred("ssh.records", "latest_markers"),
-    machine_folders=deferred("ssh.folders", "HostFolders"),
-    processes_left=deferred("ssh.folders", "processes_left"),
+    machine=deferred("ssh.machine", "HostMachine"),
+    processes_left=deferred("ssh.machine", "processes_left"),
 )

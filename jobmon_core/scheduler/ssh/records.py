@@ -13,7 +13,7 @@ FOLDER/HOST.boots.json  which machines answered under the name of the host
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from posixpath import basename
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -21,7 +21,7 @@ from urllib.parse import quote
 from jobmon_core.domain.artifacts.model import Listing
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.node.hosts.model import HostJob
-from jobmon_core.domain.node.telemetry.model import Sample, Worker
+from jobmon_core.domain.node.telemetry.model import Sample
 from jobmon_core.scheduler.numbered_files import read_record, reserve_folder, write_record
 from jobmon_core.system.files import write_atomically
 from jobmon_core.system.process import ProcessId, ProcessStatus
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from jobmon_core.scheduler.base import BackendResources
 
 _OUTPUT = "output.log"
 _OWN = ("job.json", "copy.json", "starter.json", "files.json")
@@ -160,39 +159,3 @@ class HostRecords:
     def usage(self, host: str) -> Sample:
         """The usage at the latest look."""
         return read_record(Sample, self._of_host(host, "usage.json"))
-
-
-_MAX_NAME = 60
-
-
-def latest_sample(resources: BackendResources, host: str, number: int) -> Sample | None:
-    """What the latest look showed of the host of a job."""
-    try:
-        records = HostRecords(resources.folder())
-        usage, job = records.usage(host), records.of(number).load()
-    except (OSError, StateUnreadable):
-        return None
-    if not usage.node.name:  # written by an earlier version
-        return None
-    return replace(
-        usage, workers=(Worker(job.process.pid if job.process else 0, job.command[:_MAX_NAME] or job.name),)
-    )
-
-
-def latest_files(resources: BackendResources, number: int) -> tuple[Listing, ...]:
-    """The outputs of a job at the latest look."""
-    try:
-        return (HostRecords(resources.folder()).of(number).files(),)
-    except (OSError, StateUnreadable):
-        return ()
-
-
-def latest_markers(resources: BackendResources, number: int) -> dict[str, bool]:
-    """Whether the marker of a job was there at the latest look."""
-    try:
-        job = HostRecords(resources.folder()).of(number).load()
-    except (OSError, StateUnreadable):
-        return {}
-    if job.target.marker:
-        return {f"marker {job.target.marker} on {job.host}": job.has_marker}
-    return {}

@@ -1,4 +1,4 @@
-"""The folders and processes of a job on its host: one round trip a question."""
+"""The machine of a job on a host: what the latest look showed, and questions, of one round trip each."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from jobmon_core.domain.artifacts.model import Listing
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, StateUnreadable
 from jobmon_core.domain.job.restart.model import ProcessesLeft
 from jobmon_core.domain.node.hosts.judge import is_another_machine
+from jobmon_core.domain.node.telemetry.model import Worker
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.base import FileEnds
 from jobmon_core.scheduler.ssh import script
 from jobmon_core.scheduler.ssh.jobs import HostJobs
+from jobmon_core.scheduler.ssh.records import HostRecords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.domain.node.hosts.model import HostJob
+    from jobmon_core.domain.node.telemetry.model import Sample
     from jobmon_core.scheduler.base import BackendResources
     from jobmon_core.scheduler.ssh.answer import Answer
 
@@ -28,24 +31,57 @@ _LEVELS, _LEVELS_OF_HOME = 7, 3
 _MAX_LISTED = 5_000
 _MAX_READ = 16
 _END_BYTES = 128 * 1024
+_MAX_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
-class HostFolders:
-    """See `MachineFolders`."""
+class HostMachine:
+    """See `JobMachine`."""
 
     resources: BackendResources
     host: str
     number: int
 
     @property
+    def _records(self) -> HostRecords:
+        return HostRecords(self.resources.folder())
+
+    def sample(self) -> Sample | None:
+        """See `JobMachine`."""
+        try:
+            usage, job = self._records.usage(self.host), self._records.of(self.number).load()
+        except (OSError, StateUnreadable):
+            return None
+        if not usage.node.name:  # written by an earlier version
+            return None
+        name = job.command[:_MAX_NAME] or job.name
+        return replace(usage, workers=(Worker(job.process.pid if job.process else 0, name),))
+
+    def outputs(self) -> tuple[Listing, ...]:
+        """See `JobMachine`."""
+        try:
+            return (self._records.of(self.number).files(),)
+        except (OSError, StateUnreadable):
+            return ()
+
+    def markers(self) -> dict[str, bool]:
+        """See `JobMachine`."""
+        try:
+            job = self._records.of(self.number).load()
+        except (OSError, StateUnreadable):
+            return {}
+        if job.target.marker:
+            return {f"marker {job.target.marker} on {job.host}": job.has_marker}
+        return {}
+
+    @property
     def folders(self) -> tuple[str, ...]:
-        """See `MachineFolders`."""
-        job = self._job(HostJobs(self.resources, self.host))
+        """See `JobMachine`."""
+        job = self._job()
         return (*filter(None, [job.target.files]), job.workdir or _HOME)
 
     def files_below(self, folder: str) -> Listing:
-        """See `MachineFolders`."""
+        """See `JobMachine`."""
         levels = _LEVELS_OF_HOME if folder == _HOME else _LEVELS
         answer = self.ask(script.saved_files_line(self.number, folder, levels, _MAX_LISTED))
         found = answer.look.files.get(self.number, Listing("", problem="could not be listed"))
@@ -58,7 +94,7 @@ class HostFolders:
         )
 
     def ends_of(self, paths: Sequence[str]) -> dict[str, FileEnds]:
-        """See `MachineFolders`; of many files, only the first are read."""
+        """See `JobMachine`; of many files, only the first are read."""
         read = dict(enumerate(paths[:_MAX_READ], self.number + 1))
         answer = self.ask(*(script.ends_line(key, path, _END_BYTES) for key, path in read.items()))
         logs, heads = answer.look.logs, answer.heads
@@ -71,18 +107,18 @@ class HostFolders:
     def ask(self, *lines: str) -> Answer:
         """Have the machine of the job run lines of a script."""
         jobs = HostJobs(self.resources, self.host)
-        job = self._job(jobs)
+        job = self._job()
         run_line = script.run_line(self.number, job.run_id, prevent_start=False)
         text = script.examine((*([run_line] if job.run_id else []), *lines))
         answer = jobs.ask(text)
-        look = replace(answer.look, answered_s=jobs.records.boots(self.host))
+        look = replace(answer.look, answered_s=self._records.boots(self.host))
         if is_another_machine(job, look.runs.get(self.number), look, time.time()):
             raise SchedulerUnavailable(f"another machine answers under the name {self.host}: {look.machine}")
         return answer
 
-    def _job(self, jobs: HostJobs) -> HostJob:
+    def _job(self) -> HostJob:
         try:
-            return jobs.records.of(self.number).load()
+            return self._records.of(self.number).load()
         except (OSError, StateUnreadable) as error:
             raise SchedulerUnavailable(f"the record of job {self.number} cannot be read: {error}") from error
 
@@ -92,7 +128,7 @@ def processes_left(
 ) -> ProcessesLeft | Unreachable:
     """Ask a host for the processes of a lineage."""
     try:
-        answer = HostFolders(resources, host, number).ask(script.lineage_line(lineage))
+        answer = HostMachine(resources, host, number).ask(script.lineage_line(lineage))
         destination = HostJobs(resources, host).host.destination
     except JobmonError as error:
         return Unreachable(str(error))
