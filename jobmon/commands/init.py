@@ -20,7 +20,7 @@ from jobmon.commands.common import (
     stdout_console,
 )
 from jobmon.errors import interrupted, say
-from jobmon.views.console import has_unicode
+from jobmon.views.console import has_unicode, qr_lines
 from jobmon.views.text_width import fill
 from jobmon_core.app import setup
 from jobmon_core.app.autostart import Autostart
@@ -243,7 +243,6 @@ def _columns() -> int:
 def _connect_phone(ctx: Context) -> int:
     """Make the topic, unless there is one, show it, and send examples."""
     from jobmon.commands.test import send_samples
-    from jobmon.views.console import qr_lines
     from jobmon_core.app.setup import CHANNEL, set_up_phone
 
     console = stdout_console()

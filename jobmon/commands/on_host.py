@@ -11,8 +11,8 @@ from jobmon.commands.job_options import job_settings
 from jobmon.commands.restart_options import given_values, restart_change
 from jobmon.errors import UsageError, say
 from jobmon_core.app.outcome import ANSWERS, Watched
-from jobmon_core.app.remote.watch import watch_remote
-from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.app.remote.watch import run_on_host, watch_remote
+from jobmon_core.domain.job.job_settings import JobSettings, RunOptions
 from jobmon_core.domain.node.hosts.model import EXPECTED, HostTarget
 from jobmon_core.domain.visible_text import one_line
 from jobmon_core.lifecycle.start import MonitorStarter
@@ -81,10 +81,8 @@ def watch_on_host(options: Options) -> WatchedJob:
 
 def run_there(options: Options, command: Sequence[str]) -> int:
     """Start a command on a host and watch it; the exit code is not that of the command."""
-    from jobmon_core.app.remote.watch import run_on_host  # only with --host
     from jobmon_core.app.restarts.first_attempt import first_attempt
     from jobmon_core.app.runs.submit_request import SubmitRequest
-    from jobmon_core.domain.job.job_settings import RunOptions
 
     _refuse(options, ("output", "error", "gpu_ids"))
     ctx = open_context()

@@ -21,6 +21,7 @@ from jobmon.errors import UsageError, say
 from jobmon.views.console import Console
 from jobmon.views.patrol import patrol_json, patrol_lines, seen_job
 from jobmon_core.app.live.patrol import (
+    check_channel,
     in_bounded_time,
     log_patrol,
     look,
@@ -28,6 +29,7 @@ from jobmon_core.app.live.patrol import (
     read_memory,
     remove_entries,
     save_memory,
+    send_patrol,
 )
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.domain.finding import Finding, Severity
@@ -116,8 +118,6 @@ def run(options: Options) -> int:
             "--every requires --install" if options.every else "--yes requires --install or --uninstall"
         )
     if options.to:
-        from jobmon_core.app.live.patrol import check_channel
-
         check_channel(ctx, options.to)
     state_ids = named_state_ids(ctx, options.job)
     if options.job and not state_ids:
@@ -155,7 +155,6 @@ def _tell(ctx: Context, patrol: Patrol, reader: str, memory: Memory, options: Op
 
 
 def _send(ctx: Context, channel: str, severity: Severity, lines: Sequence[str]) -> Severity:
-    from jobmon_core.app.live.patrol import send_patrol  # needs the HTTP library
 
     stored = send_patrol(ctx, channel, severity, lines)
     if not stored.problem:
@@ -176,7 +175,6 @@ def _change_entry(ctx: Context, options: Options) -> int:
         raise UsageError("an installed patrol looks at everything: name no job, and use no --json")
     if options.uninstall:
         return uninstall(_autostart(ctx), confirmed=options.yes)
-    from jobmon_core.app.live.patrol import check_channel
 
     if options.to:
         check_channel(ctx, options.to)

@@ -19,7 +19,7 @@ from jobmon.commands.common import (
 from jobmon.errors import UsageError, say
 from jobmon.views.restarts import plan_lines
 from jobmon_core.app.outcome import ANSWERS, Watched
-from jobmon_core.app.restarts.by_hand import plan_restart, restart
+from jobmon_core.app.restarts.by_hand import drill, drillable, plan_restart, restart
 from jobmon_core.app.restarts.lineages import end, hold, lineage_of
 from jobmon_core.domain.errors import JobmonError
 
@@ -124,7 +124,6 @@ def _change(ctx: Context, options: Options) -> None:
 
 
 def _drill(ctx: Context, options: Options) -> int:
-    from jobmon_core.app.restarts.by_hand import drill, drillable  # rarely needed
 
     lineage = lineage_of(ctx, options.job).lineage
     job, _ = drillable(ctx, lineage)

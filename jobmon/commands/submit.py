@@ -19,8 +19,8 @@ from jobmon.commands.restart_options import (
 from jobmon.errors import UsageError, interrupted, report, say
 from jobmon_core.app.outcome import ANSWERS, Watched
 from jobmon_core.app.runs.submit_request import SubmitRequest
-from jobmon_core.domain.backends import is_ray
-from jobmon_core.domain.errors import Invalid, SchedulerMissing
+from jobmon_core.domain.backends import DEFAULT_BACKEND, is_ray
+from jobmon_core.domain.errors import ConfigInvalid, Invalid, SchedulerMissing
 
 if TYPE_CHECKING:
     import argparse
@@ -135,7 +135,6 @@ def _submit(arguments: list[str]) -> int:
 def _is_for_ray(backend: str) -> bool:
     if not backend:
         from jobmon_core.context import Context
-        from jobmon_core.domain.errors import ConfigInvalid
 
         try:
             backend = Context.open(os.environ).configuration().backend
@@ -175,7 +174,6 @@ def _read_script() -> bool:
 def _help(ctx: Context, request: SubmitRequest) -> int:
     from jobmon.parser import command_parser
     from jobmon_core.app.submit import SubmitJob
-    from jobmon_core.domain.backends import DEFAULT_BACKEND
 
     command_parser("submit").print_help(sys.stderr)
     print("\nThe help of sbatch follows.", file=sys.stderr, flush=True)

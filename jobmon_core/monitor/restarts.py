@@ -13,7 +13,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
-from jobmon_core.domain.job.restart.model import Attempt, Decision, Lineage, SubmissionResult, Verdict
+from jobmon_core.domain.job.restart.model import (
+    Attempt,
+    Decision,
+    Lineage,
+    SubmissionResult,
+    Verdict,
+    why_alive,
+)
 from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import ongoing_events
 from jobmon_core.domain.messages.parts import with_message
@@ -49,7 +56,6 @@ def _new_decision(ctx: Context, job: WatchedJob, lineage: Lineage) -> Decision:
         Submitted,
         decision_about,  # only in the helper
     )
-    from jobmon_core.domain.job.restart.model import why_alive
 
     submission = ctx.lineages.submission(lineage.id).read()
     record = ctx.run_record(job.id).taken()  # where restarts are only observed, there is no more

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import log_files, named_path
+from jobmon_core.analysis.job_logs import earlier_logs_of, log_files, named_path
 from jobmon_core.domain.delivery.card import JobCard
 from jobmon_core.domain.errors import ConfigInvalid, JobmonError, StateUnreadable, StorageFailed
 from jobmon_core.domain.job.job_settings import JobSettings
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.restart.model import Decision
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
-    from jobmon_core.domain.logs.diagnosis.model import Diagnosis, EarlierLog
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis
     from jobmon_core.domain.logs.progress.events.event import Followed
     from jobmon_core.domain.messages.scheduler_outage import OutageNotice
     from jobmon_core.polling.cluster_name import SharedClusterName
@@ -99,7 +99,7 @@ class MonitorFactory:
             policy=policy,
             cluster_name=local_cluster.get,
             diagnose=partial(self._diagnose, log),
-            earlier_logs=partial(self._earlier_logs, log),
+            earlier_logs=partial(earlier_logs_of, helper=self._helper, log=log),
             check_owner=check_owner,
             deliver=partial(self._deliver, job.id, check_owner),
             update_card=partial(self._update_card, log),
@@ -230,11 +230,6 @@ class MonitorFactory:
         with suppress(JobmonError, OSError):  # the diagnosis matters more than these lines
             return changes_lines(self._ctx.home, self._ctx.store, job, found)
         return {}
-
-    def _earlier_logs(self, log: Log, job: WatchedJob) -> dict[str, EarlierLog]:
-        from jobmon_core.analysis.job_logs import earlier_logs_of  # needed only before a job starts
-
-        return earlier_logs_of(job, self._helper, log)
 
     def look(self) -> set[str] | None:
         """Return the state ids of jobs that agents or markers make due; None without agents and markers."""

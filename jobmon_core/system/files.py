@@ -16,7 +16,6 @@ from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
-    from pathlib import Path
 
 PRIVATE_FOLDER = 0o700
 _SETTLED_S = 5.0  # before that, a second change of a folder may leave its modification time the same
@@ -285,8 +284,6 @@ def time_of_files(folder: Path) -> float:
 
 def shipped_file(name: str, folder: str = "patterns") -> Path:
     """Return the path of a file that jobmon ships: in the installed package, else in the checkout."""
-    from pathlib import Path  # rarely needed
-
     package = Path(__file__).resolve().parents[1]
     packaged = package / folder / name
     return packaged if packaged.is_file() else package.parent / folder / name
