@@ -22,7 +22,7 @@ class WorkerStatus(StrEnum):
     BLOCKED = "blocked"  # in the kernel, mostly waiting for a disk or a file server
     STOPPED = "stopped"
     ZOMBIE = "zombie"
-    DEAD = "dead"  # it was seen
+    DEAD = "dead"  # it was seen, and has ended
     NOT_FOUND = "not_found"  # it was never seen
 
 
@@ -42,7 +42,7 @@ class Worker:
     memory: int | None = None  # resident, with its descendants
     threads: int = 0  # of the main process
     children: int = 0  # all descendants
-    blocked_percent: float | None = None  # share of the readings that found the main process so
+    blocked_percent: float | None = None  # share of the readings that found the main process blocked
     last_activity_s: float | None = None  # when it last used CPU time, read or wrote
     gpus: tuple[int, ...] = ()  # indices
     read_per_s: float | None = None  # from disks and file servers, with its descendants
@@ -73,7 +73,7 @@ class Gpu:
     temperature_c: float | None = None
     own_pids: tuple[int, ...] = ()  # of the task
     other_processes: int | None = None  # that do not belong to the task
-    sm_percent: float | None = None  # NVML GPM, also below
+    sm_percent: float | None = None  # of the SMs; like the next two by NVML GPM
     tensor_percent: float | None = None  # share of the time in which tensor cores were busy
     bandwidth_percent: float | None = None  # of the memory
     throttle_reasons: tuple[str, ...] = ()  # only those that slow it down, e.g. ``thermal``, ``power cap``
@@ -99,7 +99,7 @@ class Memory:
 
     @property
     def share(self) -> float | None:
-        """Used of the limit."""
+        """How much of the limit is used."""
         if self.limit:
             return self.used / self.limit
         return None

@@ -102,14 +102,14 @@ def gpu_summary(reports: Sequence[AgentReport]) -> GpuSummary | None:
 
 
 def memory_share(gpu: Gpu) -> float | None:
-    """Used of all its memory."""
+    """How much of a GPU's memory is used."""
     if gpu.memory is not None and gpu.memory_total:
         return gpu.memory / gpu.memory_total
     return None
 
 
 def power_share(gpu: Gpu) -> float | None:
-    """Power of its limit."""
+    """How much of its power limit a GPU draws."""
     if gpu.power_w is not None and gpu.power_limit_w:
         return gpu.power_w / gpu.power_limit_w
     return None
