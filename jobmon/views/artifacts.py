@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from jobmon.views.model import Json
     from jobmon_core.app.jobs.artifacts import CheckpointList
     from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint, FoundCheckpoints
-    from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Disk, Growth, Outputs
+    from jobmon_core.domain.artifacts.disk import Disk
+    from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Growth, Outputs
 
 
 FILES_SHOWN = 8

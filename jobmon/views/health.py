@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from jobmon.views.console import Console, Lines, Rows
     from jobmon.views.model import Json
-    from jobmon_core.domain.artifacts.model import Checkpoints, Disk
+    from jobmon_core.domain.artifacts.disk import Disk
+    from jobmon_core.domain.artifacts.model import Checkpoints
     from jobmon_core.domain.finding import Finding
     from jobmon_core.domain.node.health.model import (
         ClusterResources,

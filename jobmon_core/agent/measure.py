@@ -28,7 +28,7 @@ from jobmon_core.domain.node.telemetry.processes import cpu_seconds
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from jobmon_core.domain.artifacts.model import Disk
+    from jobmon_core.domain.artifacts.disk import Disk
     from jobmon_core.domain.node.telemetry.processes import MeasuredTask, Process, Usage
 
 _SLOW_S = 30.0  # between two looks at disks, and at which cgroups the task is in

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.artifacts.disk import Disk
 from jobmon_core.domain.node.telemetry.model import Folder, Node
 from jobmon_core.domain.node.telemetry.processes import Process, Usage
 from jobmon_core.system.files import usable_bytes

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.triage import add_machine_samples
-from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.artifacts.disk import Disk
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.node.telemetry.model import Memory, Node, Sample, Worker
 from jobmon_core.domain.node.triage.judge import judge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.artifacts.disk import Disk
 from jobmon_core.domain.job.tracking.agent_plan import AgentAttempts
 from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Sample, Worker
 from jobmon_core.store.json_file import JsonFile, encoded

@@ -7,15 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from jobmon_core.app.live.tasks import LiveTask
-from jobmon_core.domain.artifacts.model import (
-    Artifacts,
-    Checkpoints,
-    Disk,
-    Growth,
-    ListedFile,
-    OutputFile,
-    Outputs,
-)
+from jobmon_core.domain.artifacts.disk import Disk
+from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Growth, ListedFile, OutputFile, Outputs
 from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.artifacts.disk import Disk
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.model import History, Progress

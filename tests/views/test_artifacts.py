@@ -13,7 +13,8 @@ from jobmon.views.artifacts import (
     file_rows,
     outputs_text,
 )
-from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Disk, Growth, OutputFile, Outputs
+from jobmon_core.domain.artifacts.disk import Disk
+from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Growth, OutputFile, Outputs
 from tests.support.job_records import NOW_S
 from tests.support.live_jobs import some_artifacts
 

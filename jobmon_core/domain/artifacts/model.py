@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+
+from jobmon_core.domain.artifacts.disk import Disk
 
 _IDLE_AFTER_S = 60.0
 _OVERDUE_INTERVALS = 2  # after so many times the usual interval, a checkpoint is overdue
@@ -122,23 +123,6 @@ class Checkpoints:
         """Whether a run of ``elapsed_s`` has not saved one for over two usual intervals."""
         age_s = min(self.age_s(at_s) or 0.0, elapsed_s)
         return bool(self.interval_s and age_s > _OVERDUE_INTERVALS * self.interval_s)
-
-
-@dataclass(frozen=True, slots=True)
-class Disk:
-    """The room on a file system, as `df` counts it."""
-
-    free_bytes: int = 0  # for this user
-    total_bytes: int = 0  # used and free
-    free_inodes: int = 0  # so many files can still be created
-    total_inodes: int = 0  # 0: the file system has no such limit
-    path: str = ""  # a folder on it, if it is one of several
-
-    @classmethod
-    def upgraded(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the object with its present keys: agents of earlier versions had shorter ones."""
-        former = {"free": "free_bytes", "total": "total_bytes", "inodes": "total_inodes"}
-        return {former.get(key, key): value for key, value in data.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.artifacts.model import Disk, ListedFile, Listing
+from jobmon_core.domain.artifacts.disk import Disk
+from jobmon_core.domain.artifacts.model import ListedFile, Listing
 from jobmon_core.observe.logs.open_file import regular_file
 from jobmon_core.observe.logs.scan_dirs import ScanBudget, is_folder
 from jobmon_core.system.files import usable_bytes

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.artifacts.model import Disk, ListedFile, Listing
+from jobmon_core.domain.artifacts.disk import Disk
+from jobmon_core.domain.artifacts.model import ListedFile, Listing
 from jobmon_core.domain.node.hosts.model import (
     HostLook,
     HostProcess,

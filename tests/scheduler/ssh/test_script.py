@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.artifacts.disk import Disk
 from jobmon_core.domain.node.hosts.model import HostProcess, SeenRun
 from jobmon_core.domain.node.hosts.settings import Host
 from jobmon_core.domain.node.telemetry.model import Memory

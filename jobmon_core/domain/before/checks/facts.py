@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.artifacts.disk import Disk
 from jobmon_core.domain.before.batch_script.activation import Activation
 from jobmon_core.domain.before.batch_script.model import BatchScript
 from jobmon_core.domain.before.batch_script.paths import PathUse

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from jobmon_core.domain.artifacts.model import Artifacts, Disk
+from jobmon_core.domain.artifacts.disk import Disk
+from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.finding import Finding, Severity, failed, passed, warned
 from jobmon_core.domain.humanize import count, duration
 from jobmon_core.domain.logs.progress.events.event import Event

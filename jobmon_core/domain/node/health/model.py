@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from jobmon_core.domain.artifacts.model import Checkpoints, Disk
+from jobmon_core.domain.artifacts.disk import Disk
+from jobmon_core.domain.artifacts.model import Checkpoints
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.logs.progress.model import Estimate, Progress
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.artifacts.disk import Disk
 
 
 class WorkerStatus(StrEnum):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.artifacts.disk import Disk
 from jobmon_core.domain.before.batch_script.parse import parse_script
 from jobmon_core.domain.before.batch_script.paths import PathUse, Use
 from jobmon_core.domain.before.batch_script.programs import programs_of

@@ -6,7 +6,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Disk, ListedFile, Outputs
+from jobmon_core.domain.artifacts.disk import Disk
+from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, ListedFile, Outputs
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.logs.progress.model import History
 from jobmon_core.domain.logs.progress.model import Sample as Step

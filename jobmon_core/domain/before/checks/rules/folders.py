@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.artifacts.disk import Disk
 from jobmon_core.domain.before.batch_script.paths import PathUse, Use
 from jobmon_core.domain.before.checks.facts import Facts, PathKind, Quota
 from jobmon_core.domain.finding import Finding, failed, passed, unknown, warned

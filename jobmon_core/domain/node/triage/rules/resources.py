@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from jobmon_core.domain.artifacts.model import Disk
+from jobmon_core.domain.artifacts.disk import Disk
 from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.node.triage.situation import NodeView, Situation

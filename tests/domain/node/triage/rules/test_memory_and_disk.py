@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.artifacts.model import Artifacts, Disk, Outputs
+from jobmon_core.domain.artifacts.disk import Disk
+from jobmon_core.domain.artifacts.model import Artifacts, Outputs
 from jobmon_core.domain.node.telemetry.model import Memory, Sample
 from jobmon_core.domain.node.triage.judge import judge
 from jobmon_core.domain.node.triage.state import Thresholds
