@@ -47,7 +47,8 @@ PER UNIT is the median of the seconds per step, epoch or whatever the log counts
 since --since, with one query for each week. What it knows of the runs that it watched stays.
 
 --json prints an object with runs, totals (a list with an object for each currency) and damaged_lines; with
---by, a list of such totals, each with its label; with JOB, an object with run and earlier. Times are Unix
+--by, a list of such totals, each with its label; with JOB, an object with run, earlier and
+unusual (id, text, advice). Times are Unix
 seconds, sizes bytes, percentages 0 to 100; what is not known is null.
 
   run     job_id, cluster, backend, name, run, group, user, partition,

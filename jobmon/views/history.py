@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jobmon.views.console import Console, Lines
     from jobmon.views.model import Json
-    from jobmon_core.app.history.look import Among, Past
+    from jobmon_core.app.history.look import Among, Nodes, Past
     from jobmon_core.domain.job.history.record import HistoryRecord
     from jobmon_core.domain.job.history.totals import Totals
 
@@ -158,6 +158,10 @@ def among_lines(found: Among, now_s: float, console: Console) -> Lines:
     ]
     headers = ("", "THIS RUN", "EARLIER", "LOWEST", "HIGHEST")
     yield from table_lines(headers, rows, console, [(0, 10)])
+    for finding in found.unusual:
+        yield from console.prose(finding.text, "! ", "  ")
+        if finding.advice:
+            yield from console.advice(finding.advice, "  ")
     if not alike:
         yield from console.prose("The history has no earlier run of this name.")
         return
@@ -209,7 +213,32 @@ def total_json(total: Totals) -> Json:
 
 def among_json(found: Among) -> Json:
     """Return the documented object of ``jobmon history JOB --json``."""
-    return {"run": run_json(found.run), "earlier": [run_json(each) for each in found.alike]}
+    return {
+        "run": run_json(found.run),
+        "earlier": [run_json(each) for each in found.alike],
+        "unusual": [fields(each, "id", "text", "advice") for each in found.unusual],
+    }
+
+
+def nodes_lines(found: Nodes, console: Console) -> Lines:
+    """Yield the suspect nodes with what to do, and a table of all nodes."""
+    if not found.totals:
+        yield from console.prose(_NONE, hanging="  ")
+        return
+    for suspect in found.suspects:
+        yield from console.prose(suspect.sentence, "! ", "  ")
+        yield from console.advice(f"Avoid it with `{suspect.option}`, and tell your administrators.", "  ")
+    if not found.suspects:
+        yield "no node stands out"
+    yield from totals_lines(found.totals, "node", console)
+
+
+def nodes_json(found: Nodes) -> Json:
+    """Return the documented object of ``jobmon nodes --json``."""
+    return {
+        "suspects": [{**each._asdict(), "option": each.option} for each in found.suspects],
+        "nodes": [total_json(total) for total in found.totals],
+    }
 
 
 def run_json(run: HistoryRecord) -> Json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 
 import pytest
 
@@ -92,3 +93,19 @@ def test_an_empty_history_says_so(shell: Shell) -> None:
     assert "the history has no such run" in shell.jobmon("history").stdout
     found = json.loads(shell.jobmon("history", "--json").stdout)
     assert found == {"runs": [], "totals": [], "damaged_lines": 0}
+
+
+def test_nodes_that_kill_runs_are_named(shell: Shell) -> None:
+    now_s = int(time.time())
+    ok = RUN._replace(outcome="success", cause="", ended_s=now_s - 900)
+    good = [ok._replace(job_id=number, nodes=f"n{number % 20}") for number in range(60)]
+    dead = RUN._replace(nodes="n77", cause="gpu_hardware", ended_s=now_s - 600)
+    bad = [dead._replace(job_id=number) for number in (100, 101, 102)]
+    append(shell.home / "state" / "history", [*good, *bad], "a", float(T0))
+    text = shell.jobmon("nodes").stdout
+    assert text.startswith("! 3 of 3 runs died on n77, 0 of 60 elsewhere (chance ")
+    assert "--exclude=n77" in text
+    found = json.loads(shell.jobmon("nodes", "--json").stdout)
+    assert [each["node"] for each in found["suspects"]] == ["n77"]
+    assert len(found["nodes"]) == 21
+    assert "no such run" in shell.jobmon("nodes", "--since", "1m").stdout

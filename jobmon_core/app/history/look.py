@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.domain.errors import UnknownJob
+from jobmon_core.domain.job.history.baseline import unusual
+from jobmon_core.domain.job.history.nodes import WINDOW_S, suspect_nodes
 from jobmon_core.domain.job.history.totals import SORTS, TIMES, Totals, Wanted
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.store.history.index import open_history
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
+    from jobmon_core.domain.finding import Finding
+    from jobmon_core.domain.job.history.nodes import SuspectNode
     from jobmon_core.domain.job.history.record import HistoryRecord
     from jobmon_core.store.history.index import History
 
@@ -31,6 +35,14 @@ class Among(NamedTuple):
 
     run: HistoryRecord
     alike: list[HistoryRecord]
+    unusual: list[Finding]  # in what it stands out among them
+
+
+class Nodes(NamedTuple):
+    """The nodes on which the user's runs of the last days ran."""
+
+    totals: list[Totals]  # by node
+    suspects: list[SuspectNode]
 
 
 def past_runs(ctx: Context, wanted: Wanted, sort: str, limit: int) -> Past:
@@ -67,7 +79,22 @@ def run_among(ctx: Context, argument: str) -> Among:
         run = _run(ctx, history, argument)
         name = _literal(run.run or run.name)
         alike = history.records(Wanted(until_s=run.ended_s, name=name), MAX_ALIKE)
-        return Among(run, [each for each in alike if each.key != run.key])
+    earlier = [each for each in alike if each.key != run.key]
+    return Among(run, earlier, [*unusual(run, earlier, argument)])
+
+
+def nodes_seen(ctx: Context, period_s: float) -> Nodes:
+    """Return what runs of the last ``period_s`` seconds took on each node, and which nodes kill runs.
+
+    Raises:
+        StorageFailed: the history cannot be read.
+    """
+    now_s = ctx.clock.now()
+    with open_history(ctx.home.history) as history:
+        rows = history.totals(Wanted(since_s=now_s - period_s), "node")
+        recent = history.records(Wanted(since_s=now_s - WINDOW_S))
+    known = [row for row in rows if row.label]
+    return Nodes(sorted(known, key=lambda row: row.runs, reverse=True), suspect_nodes(recent, now_s))
 
 
 def _literal(name: str) -> str:
