@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Iterator
@@ -183,11 +184,12 @@ def test_every_size_from_one_cell_up_is_drawn() -> None:
     for page in Page:
         view = View((page,), listing(8).tasks[1].id)
         model = Model(listing(8), view, _LOG)
-        for width in range(1, 90):
-            for height in (*range(1, 12), 30):
-                lines = frame(model, width, height)
-                assert len(lines) <= height
-                assert all(text_width(line) <= width for line in as_text(lines))
+        every_width = itertools.product(range(1, 90), (1, 6, 11, 30))
+        every_height = itertools.product((1, 20, 50, 89), range(2, 11))
+        for width, height in itertools.chain(every_width, every_height):
+            lines = frame(model, width, height)
+            assert len(lines) <= height
+            assert all(text_width(line) <= width for line in as_text(lines))
 
 
 def styles(model: Model, text: str) -> set[Style]:
