@@ -159,12 +159,12 @@ class RecoverJobs:
 
 
 def recovery_lock(ctx: Context, timeout_s: float) -> AbstractContextManager[None]:
-    """Serialise the commands that restart monitors or send given-up messages again; may raise CommandBusy."""
+    """Serialise what restarts monitors or sends given-up messages again; may raise CommandBusy."""
     return command_lock(ctx.home.monitors / "recover.lock", _HOLDERS[0], timeout_s, *_HOLDERS[1:])
 
 
 def wait_for_monitors(ctx: Context) -> None:
-    """Wait until no monitor is alive on this host. In a Slurm job, they would be killed when the job ends."""
+    """Wait until none is alive on this host: the end of a Slurm job would kill them."""
     while any(isinstance(each, JobStatus) and each.health is Health.ALIVE for each in list_jobs(ctx)):
         ctx.clock.wait(_CHECK_INTERVAL_S)
 

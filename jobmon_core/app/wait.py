@@ -71,9 +71,9 @@ def _members(ctx: Context, name: str) -> list[WaitTarget]:
 
 
 def wait_until_complete(ctx: Context, names: Iterable[str], deadline_s: float | None) -> None:
-    """Wait until the monitor has completed groups whose jobs have all ended: their logs and messages.
+    """Wait until the monitor has completed groups whose jobs have all ended: logs and messages.
 
-    Waits at most 15 seconds, and not beyond ``deadline_s`` (Unix seconds).
+    At most 15 seconds, and not beyond ``deadline_s`` (Unix seconds).
     """
     until_s = ctx.clock.now() + _GROUP_TIMEOUT_S
     until_s = until_s if deadline_s is None else min(until_s, deadline_s)
@@ -84,7 +84,7 @@ def wait_until_complete(ctx: Context, names: Iterable[str], deadline_s: float | 
 
 
 def restart_monitors(ctx: Context, tell: Callable[[str], None]) -> None:
-    """Restart the monitors that are gone, as `jobmon recover` does; this process must have one thread."""
+    """Do as `jobmon recover`; this process must have one thread."""
     from jobmon_core.app.recover import RecoverJobs  # rarely needed
     from jobmon_core.lifecycle.start import MonitorStarter
 
@@ -199,7 +199,7 @@ class Waited:
 
 
 def overall(results: Iterable[Result]) -> Result:
-    """Return the result of several jobs: the worst one, but RUNNING until all are over; UNKNOWN if none."""
+    """Return the worst result, but RUNNING until all are over; UNKNOWN without any."""
     order = list(Result)
     return min(results, key=order.index, default=Result.UNKNOWN)
 

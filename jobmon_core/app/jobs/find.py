@@ -60,7 +60,7 @@ def find_job(ctx: Context, argument: str) -> tuple[WatchedJob, JobRef]:
 
 
 def find_ref(ctx: Context, argument: str) -> JobRef:
-    """Return ``argument`` as a job id, known or not, or the id of the newest watched job of that name."""
+    """Return a job id, known or not, or that of the newest watched job of this name."""
     try:
         return JobRef.parse(argument)
     except ValueError:
@@ -98,7 +98,7 @@ def all_jobs(ctx: Context) -> list[WatchedJob]:
 
 
 def find_by_name(jobs: Sequence[WatchedJob], argument: str) -> WatchedJob | None:
-    """Return the newest of ``jobs`` (oldest first) if ``argument`` is ``latest``, else that of this name."""
+    """Return the newest of ``jobs`` (oldest first), for ``latest``, or that of this name."""
     named = jobs if argument == LATEST else [job for job in jobs if argument in job.names]
     return named[-1] if named else None
 

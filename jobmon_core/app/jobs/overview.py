@@ -1,4 +1,4 @@
-"""The status of all watched jobs, as up to date as the files of this home are; no scheduler is asked."""
+"""The status of all watched jobs, as up to date as the files of this home are, without a query."""
 
 from __future__ import annotations
 
@@ -52,8 +52,7 @@ class Overview:
     def age_s(self, job: WatchedJob, now_s: float) -> float | None:
         """Return how old the data are (seconds), if they are older than one interval, else None.
 
-        A monitor keeps its intervals, which may be longer than those configured now. So data must be older
-        than the default interval, too.
+        A monitor keeps its intervals, so data must also be older than the default one.
         """
         if job.closed or job.answered_s is None:
             return None
@@ -132,10 +131,10 @@ def statuses(ctx: Context, jobs: Iterable[WatchedJob]) -> list[JobStatus]:
 
 
 class _LatestAnswers:
-    """The latest answers of the queue, which the monitors of a host share.
+    """The monitors of a host share the latest answers of the queue.
 
-    A monitor applies an answer only when its own next check is due, and saves a job without news only every
-    few minutes. So a shared answer may be newer than the state file of a job.
+    A monitor applies one only when its own next check is due, and saves a job without news only every few
+    minutes. So a shared answer may be newer than the state file of a job.
     """
 
     def __init__(self, ctx: Context, jobs: Collection[WatchedJob]) -> None:
@@ -230,7 +229,7 @@ def state_text(end: End) -> str:
 
 
 def end_text(end: End) -> str:
-    """Return the final state, and the exit code or signal if it tells more, e.g. ``FAILED, exit code 1``."""
+    """Return the final state, and what tells more, e.g. ``FAILED, exit code 1``."""
     # the exit code 0 of a job that timed out would confuse, as would the signal that cancelled a job
     shows_exit = (
         end.exit_code
@@ -257,7 +256,7 @@ _TO_SHOW: tuple[Outcome | None, ...] = (
 
 
 def detailed_tasks(job: WatchedJob, limit: int) -> list[Task]:
-    """Return at most ``limit`` tasks that `problem_count` counts, by index: the first of each cause first."""
+    """Return at most ``limit`` tasks that `problem_count` counts, by index: the first of each cause."""
     groups = [group.keys for group in cause_groups(job) if group.outcome is not Outcome.CANCELLED]
     ranked = sorted(
         (position, rank, key) for rank, keys in enumerate(groups) for position, key in enumerate(keys)
@@ -308,7 +307,7 @@ def failed_count(job: WatchedJob) -> int:
 
 
 def problem_count(job: WatchedJob) -> int:
-    """Return how many tasks failed, ended with unknown outcome or succeeded doubtfully."""
+    """Return how many failed, ended with unknown outcome or succeeded doubtfully."""
     ends = (task.end for task in job.tasks.values() if task.end)
     return sum(1 for end in ends if end.outcome in _BAD) + job.doubtful_tasks
 

@@ -95,7 +95,7 @@ def live_tasks(
     is_stale: bool = False,
     agents: Mapping[str, TaskAgents] = MappingProxyType({}),
 ) -> Iterator[LiveTask]:
-    """Yield each task of a job that runs or ended, and one for all that is pending; ``agents`` are by key."""
+    """Yield each task that runs or ended, and one for all that is pending; ``agents`` are by key."""
     job = status.job
     pending = []
     for task in job.tasks.values():

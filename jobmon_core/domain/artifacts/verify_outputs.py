@@ -242,7 +242,7 @@ class ShardSet:
 
     @property
     def missing_numbers(self) -> tuple[int, ...]:
-        """The missing numbers; none if it is not clear whether they count from 0 or from 1."""
+        """None if it is not clear whether they count from 0 or from 1."""
         if 0 not in self.numbers and self.total not in self.numbers:
             return ()
         first = 0 if 0 in self.numbers else 1

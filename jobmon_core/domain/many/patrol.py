@@ -86,7 +86,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """The memory of each place that shows patrols: a channel still gets what a terminal has already shown."""
+    """By reader: a channel still gets what a terminal has already shown."""
 
     readers: dict[str, Memory] = field(default_factory=dict)  # by channel, the log, or "" for the terminal
 
@@ -128,10 +128,7 @@ def compare(
     is_done: bool = False,
     failed_before: int = 0,
 ) -> Patrol:
-    """Return the patrol over the jobs ``seen``, sorted by id; ``problems`` concern no single job.
-
-    ``names_jobs``: the user asked for these jobs only.
-    """
+    """Return the patrol over the jobs ``seen``, sorted by id; ``names_jobs``: the user named them."""
     jobs = [_compared(job, memory.jobs.get(job.id)) for job in seen]
     times = [memory.jobs[job.id].at_s for job in jobs if job.id in memory.jobs]
     since_s = max(times, default=0.0) if names_jobs else memory.at_s
@@ -141,7 +138,7 @@ def compare(
 
 
 def remembered(memory: Memory, patrol: Patrol, *, names_jobs: bool = False) -> Memory:
-    """Return the memory after a patrol; one over named jobs forgets nothing about the others."""
+    """One over named jobs forgets nothing about the others."""
     seen = {job.id: _remembered(job, patrol.at_s) for job in patrol.jobs}
     if names_jobs:
         return replace(memory, jobs={**memory.jobs, **seen})
@@ -210,7 +207,7 @@ def _files(seen: SeenJob, before: Remembered) -> Iterator[str]:
 
 
 def _outcome(seen: SeenJob, before: Remembered) -> Iterator[str]:
-    """Yield how a job ended, if its state showed only that it ended, or its cause was found since."""
+    """Its state may have shown only that it ended, or its cause was found since."""
     for problem in seen.problems:
         if problem.id == OUTCOME and problem.text != before.problems.get(OUTCOME):
             yield problem.text
