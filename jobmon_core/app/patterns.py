@@ -99,7 +99,7 @@ def check(paths: tuple[Path, ...], own: Path | None) -> Iterator[PatternFile]:
 
 def files_in_use(own: Path | None) -> tuple[Path, ...]:
     """Return the user's own file first."""
-    return (*((own,) if own else ()), shipped_file(FILE_NAME))
+    return tuple(filter(None, (own, shipped_file(FILE_NAME))))
 
 
 def test_on_log(path: str, own: PatternFile) -> PatternTestResult:

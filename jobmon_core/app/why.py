@@ -50,7 +50,7 @@ def why_pending(ctx: Context, argument: str) -> PendingAnswer:
     """
     ref = find_ref(ctx, argument)
     watched = without_duplicates(find_watched(ctx, ref))
-    job = watched[-1] if watched else None
+    job = next(reversed(watched), None)
     backend = job.backend if job else DEFAULT_BACKEND
     ask = find_backend(backend).pending_facts
     if ask is None and job:

@@ -82,7 +82,7 @@ def find_ref_by_name(ctx: Context, argument: str) -> JobRef | None:
         return None
     jobs, path = all_jobs(ctx), Path.cwd() / argument
     of_script = [job for job in jobs if is_file and f"{job.command} ".startswith(f"{path} ")]
-    job = find_by_name(jobs, argument) or (of_script[-1] if of_script else None)
+    job = find_by_name(jobs, argument) or next(reversed(of_script), None)
     return job.ref if job else None
 
 
@@ -100,7 +100,7 @@ def all_jobs(ctx: Context) -> list[WatchedJob]:
 def find_by_name(jobs: Sequence[WatchedJob], argument: str) -> WatchedJob | None:
     """Return the newest of ``jobs`` (oldest first), for ``latest``, or that of this name."""
     named = jobs if argument == LATEST else [job for job in jobs if argument in job.names]
-    return named[-1] if named else None
+    return next(reversed(named), None)
 
 
 def _submission(job: WatchedJob) -> tuple[float, float, int]:

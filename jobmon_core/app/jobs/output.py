@@ -50,8 +50,8 @@ class JobOutput:
 
     def files(self, *, out: bool = True, err: bool = True) -> list[str]:
         """Each once; if both kinds are wanted, also the named logs."""
-        wanted = ([self.stdout] if out else []) + ([self.stderr] if err else [])
-        return list(dict.fromkeys([*wanted, *(self.named if out and err else ())]))
+        logs = (self.stdout, out), (self.stderr, err), *((path, out and err) for path in self.named)
+        return list(dict.fromkeys(path for path, is_wanted in logs if is_wanted))
 
 
 def job_output(ctx: Context, job: WatchedJob, ref: JobRef) -> JobOutput | None:

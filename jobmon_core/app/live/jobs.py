@@ -186,4 +186,4 @@ def _newest_message(path: Path) -> TerminalLine | None:
         lines = read_lines(read_own(path, _MAX_FEED_BYTES))
     except OSError:
         return None  # there is no terminal channel, or no message yet
-    return lines[-1] if lines else None
+    return next(reversed(lines), None)

@@ -131,7 +131,7 @@ def gpu_info(*answers: PodAnswer | JobmonError) -> GpuInfo:
             for answer in found
             for each in answer.processes
         ],
-        avg_utilization=sum(known) / len(known) if known else 0.0,
+        avg_utilization=sum(known) / max(1, len(known)),
         healthy=not error,
         error=error,
     )

@@ -151,7 +151,7 @@ def _record(ctx: Context, request: SubmitRequest, line: _CommandLine, found: Rea
         files=file_digests(named_files(words, workdir, job_variables)),
         environment=variable_digests(variables),
         scheduler_version=_version(runner) if request.backend == DEFAULT_BACKEND else "",
-        problems=(problem,) if problem else (),
+        problems=tuple(filter(None, (problem,))),
     )
 
 

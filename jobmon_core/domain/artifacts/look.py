@@ -81,7 +81,7 @@ def checkpoints_after(
     found = Checkpoints(
         listing.folder,
         len(files),
-        files[-1] if files else None,
+        next(reversed(files), None),
         _interval_s([file.modified_s for file in files if file.modified_s >= started_s][-_MAX_SAVES:]),
         new.modified_s if new else reported_s,
         listing.is_partial,

@@ -253,7 +253,7 @@ def check_zstd(source: Source, max_bytes: int) -> FileCheck:  # noqa: ARG001 - a
 def _frame_end(source: Source, at: int, left: int) -> tuple[int, int]:
     flags = number_at(source.read_at(at, 1), 0, 1)
     is_single = bool(flags & 0x20)
-    sizes = (1 if is_single else 0, 2, 4, 8)
+    sizes = (int(is_single), 2, 4, 8)
     at += 1 + (not is_single) + (0, 1, 2, 4)[flags & 3] + sizes[flags >> 6]
     is_last = False
     while not is_last and left > 0 and at <= source.size:
