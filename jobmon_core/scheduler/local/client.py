@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected, StateUnreadable, StorageFailed
@@ -42,14 +42,13 @@ _CANNOT_HOLD = "local jobs cannot be held, only cancelled"
 _MIN_JOB_AGE_S = 300.0  # how long the queue lists ended jobs: the default of slurmctld's MinJobAge
 
 
+@dataclass(frozen=True, slots=True)
 class LocalScheduler:
     """Runs jobs as detached processes, each with a supervisor process."""
 
     name = "local"
 
-    def __init__(self, folder: Path) -> None:
-        """Set up without any I/O."""
-        self._folder = folder
+    folder: Path  # of all local jobs
 
     def submit(
         self,
@@ -82,7 +81,7 @@ class LocalScheduler:
             request = read_request()
             if on_start:  # before the job starts, so that it does not run for long without its monitor
                 on_start()
-            folder = submit.start_job(self._folder, request)
+            folder = submit.start_job(self.folder, request)
         except SchedulerRejected as error:
             _print_error(str(error))
             return Submission(1, None)
@@ -104,7 +103,7 @@ class LocalScheduler:
 
     def _queued(self) -> Iterator[StatusRow]:
         observer = ProcessId.current()
-        for folder in all_job_dirs(self._folder):
+        for folder in all_job_dirs(self.folder):
             ended_s = folder.ended_s()
             if ended_s is None or time.time() - ended_s < _MIN_JOB_AGE_S:
                 yield from job_status_rows(folder, observer)
@@ -133,7 +132,7 @@ class LocalScheduler:
         return tuple(row.as_record() for row in from_answer(answer, [job_id])) or NotListed()
 
     def _rows_of(self, job_id: int) -> list[StatusRow]:
-        folder = JobDir(self._folder / str(job_id))
+        folder = JobDir(self.folder / str(job_id))
         if folder.path.is_symlink():
             return []
         return job_status_rows(folder, ProcessId.current())
@@ -141,7 +140,7 @@ class LocalScheduler:
     def ask_log_templates(self, job_id: int) -> LogPaths | None:
         """See `Scheduler`."""
         try:
-            spec = JobDir(self._folder / str(job_id)).spec()
+            spec = JobDir(self.folder / str(job_id)).spec()
         except (OSError, StateUnreadable):
             return None
         if spec is None:
@@ -151,14 +150,14 @@ class LocalScheduler:
     def script_of(self, job_id: int) -> str:
         """See `Scheduler`."""
         try:
-            return JobDir(self._folder / str(job_id)).script.read_text(encoding="utf-8", errors="replace")
+            return JobDir(self.folder / str(job_id)).script.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
 
     def main_pid(self, job_id: int, raw_job_id: int) -> int | None:
         """The PID of a task's script, if it runs on this host."""
         try:
-            tasks = JobDir(self._folder / str(job_id)).tasks()
+            tasks = JobDir(self.folder / str(job_id)).tasks()
         except (OSError, StateUnreadable):
             return None
         started = (task for task in tasks if task.raw_job_id == raw_job_id and task.pid is not None)
@@ -175,7 +174,7 @@ class LocalScheduler:
         remote = []
         for ref in refs:
             with suppress(StateUnreadable, OSError):
-                owner = JobDir(self._folder / str(ref.job_id)).owner()
+                owner = JobDir(self.folder / str(ref.job_id)).owner()
                 status = owner.status(this) if owner else ProcessStatus.EXITED
                 if owner and status is ProcessStatus.RUNNING:
                     os.kill(owner.pid, signal.SIGTERM)
@@ -214,7 +213,7 @@ class LocalScheduler:
         return NotListed()
 
     def _jobs(self) -> Iterator[tuple[JobDir, JobSpec]]:
-        for each in all_job_dirs(self._folder):
+        for each in all_job_dirs(self.folder):
             with suppress(StateUnreadable, OSError):
                 if spec := each.spec():
                     yield each, spec

@@ -27,19 +27,18 @@ if TYPE_CHECKING:
 _KEEP_S = 86_400.0
 
 
+@dataclass(frozen=True, slots=True)
 class ProcessScheduler(WithoutAccounting):
     """Shows which of the watched processes still run."""
 
     name = "process"
 
-    def __init__(self, folder: Path) -> None:
-        """Set up without any I/O."""
-        self._folder = folder
+    folder: Path
 
     def add(self, group: ProcessGroup) -> None:
         """Record the processes of a job."""
         self._remove_old_records()
-        write_record(self._folder / f"{group.job_id}.json", group)
+        write_record(self.folder / f"{group.job_id}.json", group)
 
     def groups(self) -> Iterator[ProcessGroup]:
         """All records that are not damaged."""
@@ -63,7 +62,7 @@ class ProcessScheduler(WithoutAccounting):
     def ask_record(self, job_id: int) -> RecordAnswer:
         """See `Scheduler`."""
         try:
-            rows = _rows_of(self._folder / f"{job_id}.json", ProcessId.current())
+            rows = _rows_of(self.folder / f"{job_id}.json", ProcessId.current())
         except (OSError, StateUnreadable) as error:
             return Unreachable(f"the record of job {job_id} cannot be read: {error}")
         return tuple(row.as_record() for row in rows) or NotListed()
@@ -78,7 +77,7 @@ class ProcessScheduler(WithoutAccounting):
                 yield StatusRow(job_id, JobState.UNKNOWN, job_id, reason=str(error))
 
     def _records(self) -> Iterator[Path]:
-        return (path for path in self._folder.glob("*.json") if path.stem.isdecimal())
+        return (path for path in self.folder.glob("*.json") if path.stem.isdecimal())
 
     def _remove_old_records(self) -> None:
         observer = ProcessId.current()

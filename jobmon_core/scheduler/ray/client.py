@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -83,33 +84,32 @@ def service_name(url: str) -> str:
     return url.removeprefix(_HTTP).rstrip("/")
 
 
+@dataclass(frozen=True, slots=True)
 class RayScheduler(WithoutAccounting):
     """What the dashboard says about the jobs that jobmon follows; finds others, see `RemoteJobs`."""
 
     name = "ray"
 
-    def __init__(self, resources: BackendResources, service: str) -> None:
-        """Set up without any I/O."""
-        self._resources = resources
-        self._service = service
+    resources: BackendResources
+    service: str
 
     @property
     def _root(self) -> Path:
-        return self._resources.folder()
+        return self.resources.folder()
 
     def ask_queue(self, user: str) -> str | Unreachable:  # noqa: ARG002 - Ray knows no users
         """See `Scheduler`; it copies the logs, too."""
-        root, is_known = self._root, self._resources.is_known
+        root, is_known = self._root, self.resources.is_known
 
         def work() -> Reply:
             from jobmon_core.scheduler.ray.poll import poll
 
-            return poll(root, self._service, os.environ, lambda job_id: is_known(JobRef(job_id)))
+            return poll(root, self.service, os.environ, lambda job_id: is_known(JobRef(job_id)))
 
         try:
-            reply = Helper(self._resources.locks).run(Reply, work, _TIMEOUT_S)
+            reply = Helper(self.resources.locks).run(Reply, work, _TIMEOUT_S)
         except HelperFailed as error:
-            return Unreachable(f"the query of the Ray cluster {self._service} failed: {error}")
+            return Unreachable(f"the query of the Ray cluster {self.service} failed: {error}")
         if reply.problem:
             return Unreachable(reply.problem)
         return reply.text
@@ -135,17 +135,17 @@ class RayScheduler(WithoutAccounting):
             raise UnknownJob(self._unknown(name, found))
         root = self._root
         try:
-            folder = find_folder(root, self._service, job, found.session) or new_folder(
+            folder = find_folder(root, self.service, job, found.session) or new_folder(
                 root,
                 Registered(
-                    self._service,
+                    self.service,
                     job.name,
                     found.session,
                     time.time(),
                     entrypoint=job.entrypoint,
                     start_s=job.start_s,
                 ),
-                lambda number: self._resources.is_known(JobRef(number)),
+                lambda number: self.resources.is_known(JobRef(number)),
             )
             folder.reconsider()
         except OSError as error:
@@ -159,7 +159,7 @@ class RayScheduler(WithoutAccounting):
     def _remote(self, folder: RayJobFolder, job: RayJob) -> RemoteJob:
         return RemoteJob(
             JobRef(folder.job_id),
-            self._service,
+            self.service,
             job.name,
             folder.logs,
             workdir="/",
@@ -168,9 +168,9 @@ class RayScheduler(WithoutAccounting):
         )
 
     def _ask(self) -> ListedJobs:
-        service = self._service
+        service = self.service
         try:
-            found = Helper(self._resources.locks).run(ListedJobs, lambda: _ask(service), _LIST_TIMEOUT_S)
+            found = Helper(self.resources.locks).run(ListedJobs, lambda: _ask(service), _LIST_TIMEOUT_S)
         except HelperFailed as error:
             raise SchedulerUnavailable(f"the query of the Ray cluster {service} failed: {error}") from error
         if found.problem:
@@ -184,8 +184,8 @@ class RayScheduler(WithoutAccounting):
         if alive:
             running = f"it runs {shown}"
         return (
-            f"the Ray cluster {self._service} has no job {name}; {running}; "
-            f"`ray job list --address {url_of(self._service)}` lists all"
+            f"the Ray cluster {self.service} has no job {name}; {running}; "
+            f"`ray job list --address {url_of(self.service)}` lists all"
         )
 
 

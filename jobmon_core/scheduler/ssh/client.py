@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
 
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, StateUnreadable, StorageFailed
@@ -46,48 +46,47 @@ _MAX_REMOVED = 20
 _Entries = Mapping[int, tuple[HostJobFolder, HostJob]]
 
 
+@dataclass(frozen=True, slots=True)
 class SshScheduler(WithoutAccounting):
     """Shows the jobs on one host."""
 
     name = "ssh"
 
-    def __init__(self, resources: BackendResources, host: str, runner: Runner | None = None) -> None:
-        """Set up without any I/O."""
-        self._resources = resources
-        self._host = host
-        self._runner = runner or Runner(max_bytes=MAX_ANSWER_BYTES)
+    resources: BackendResources
+    host: str
+    runner: Runner = field(default_factory=lambda: Runner(max_bytes=MAX_ANSWER_BYTES))
 
     def ask_queue(self, user: str) -> str | Unreachable:  # noqa: ARG002 - all jobs of a home are one user's
         """See `Scheduler`; one round-trip for all jobs."""
         try:
-            records = HostRecords(self._resources.folder())
+            records = HostRecords(self.resources.folder())
             text = to_answer(self._rows(records, *self._jobs(records, time.time())))
-            records.save_rows(self._host, text)
+            records.save_rows(self.host, text)
         except SchedulerUnavailable as error:
             return Unreachable(str(error))
         except (OSError, JobmonError) as error:
-            return Unreachable(f"the records of the jobs on {self._host} cannot be used: {error}")
+            return Unreachable(f"the records of the jobs on {self.host} cannot be used: {error}")
         return text
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         """What the latest look showed; this makes no round-trip."""
         try:
-            text = HostRecords(self._resources.folder()).rows(self._host)
+            text = HostRecords(self.resources.folder()).rows(self.host)
         except OSError as error:
-            return Unreachable(f"{self._host} has not answered yet: {error.strerror}")
+            return Unreachable(f"{self.host} has not answered yet: {error.strerror}")
         return tuple(row.as_record() for row in from_answer(text, [job_id])) or NotListed()
 
     def _jobs(self, records: HostRecords, now_s: float) -> tuple[_Entries, _Entries]:
         """The jobs to look at, and those whose folders on the host may be removed."""
         watched: dict[int, tuple[HostJobFolder, HostJob]] = {}
         removable: dict[int, tuple[HostJobFolder, HostJob]] = {}
-        for folder, job in records.all_jobs(self._host):
+        for folder, job in records.all_jobs(self.host):
             is_young = 0 <= now_s - job.registered_s < _YOUNG_S
             if may_be_removed(job, now_s) and len(removable) < _MAX_REMOVED:
                 removable[folder.number] = folder, job
             elif job.is_dropped:
                 continue
-            elif is_young or self._resources.is_known(JobRef(folder.number)):
+            elif is_young or self.resources.is_known(JobRef(folder.number)):
                 watched[folder.number] = folder, job
             else:
                 folder.save(replace(job, is_dropped=True))
@@ -119,21 +118,21 @@ class SshScheduler(WithoutAccounting):
         self, records: HostRecords, followed: list[HostJob], answered_s: dict[str, float]
     ) -> None:
         boots = {job.process.boot_id if job.process else job.boot_id for job in followed}
-        records.save_boots(self._host, {each: answered_s[each] for each in boots & set(answered_s)})
+        records.save_boots(self.host, {each: answered_s[each] for each in boots & set(answered_s)})
 
     def _look(self, records: HostRecords, jobs: _Entries, removable: _Entries) -> HostLook:
         try:
-            host = find_host(self._resources.hosts(), self._host)
+            host = find_host(self.resources.hosts(), self.host)
         except ValueError as error:
             raise SchedulerUnavailable(str(error)) from error
         removals = (script.remove_line(number, job.run_id) for number, (_, job) in removable.items())
         lines = (*look_lines(jobs), *removals)
-        text = ask(self._runner, host, script.look(lines, host.data), os.environ)
+        text = ask(self.runner, host, script.look(lines, host.data), os.environ)
         if isinstance(text, Unreachable):
             raise SchedulerUnavailable(text.why)
-        look = replace(read_answer(text).look, answered_s=records.boots(self._host))
+        look = replace(read_answer(text).look, answered_s=records.boots(self.host))
         if not look.boot_id:
-            raise SchedulerUnavailable(f"{self._host} shows no boot id: jobmon needs /proc of Linux there")
+            raise SchedulerUnavailable(f"{self.host} shows no boot id: jobmon needs /proc of Linux there")
         for number, seen in look.logs.items():
             folder, job = jobs[number]
             run = look.runs.get(number)
@@ -146,14 +145,14 @@ class SshScheduler(WithoutAccounting):
         for number in set(look.removed) & set(removable):
             folder, job = removable[number]
             folder.save(replace(job, is_removed=True))
-        place = f"{self._host}:{host.data or '~'}"
+        place = f"{self.host}:{host.data or '~'}"
         usage = replace(
             look.usage,
             at_s=time.time(),
-            node=replace(look.usage.node, name=self._host),
+            node=replace(look.usage.node, name=self.host),
             disks=tuple(replace(disk, path=place) for disk in look.usage.disks),
         )
-        records.save_usage(self._host, usage)
+        records.save_usage(self.host, usage)
         return look
 
     def _save_files(self, jobs: _Entries, look: HostLook) -> None:

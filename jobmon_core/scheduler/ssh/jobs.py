@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from posixpath import basename
 from typing import TYPE_CHECKING
 
@@ -44,25 +44,24 @@ NO_EXIT_CODE = (
 )
 
 
+@dataclass(frozen=True, slots=True)
 class HostJobs:
     """The jobs on one host, see `RemoteJobs`."""
 
-    def __init__(self, resources: BackendResources, host: str, runner: Runner | None = None) -> None:
-        """Set up without any I/O."""
-        self._resources = resources
-        self._host = host
-        self._runner = runner or Runner(max_bytes=MAX_ANSWER_BYTES)
+    resources: BackendResources
+    name: str
+    runner: Runner = field(default_factory=lambda: Runner(max_bytes=MAX_ANSWER_BYTES))
 
     @property
     def records(self) -> HostRecords:
         """The records of all hosts."""
-        return HostRecords(self._resources.folder())
+        return HostRecords(self.resources.folder())
 
     @property
     def host(self) -> Host:
         """Raises JobmonError if its name is wrong."""
         try:
-            return find_host(self._resources.hosts(), self._host)
+            return find_host(self.resources.hosts(), self.name)
         except ValueError as error:
             raise JobmonError(str(error)) from error
 
@@ -78,7 +77,7 @@ class HostJobs:
         except ValueError as error:
             raise JobmonError(str(error)) from error
         answer = self._examine(_examine_lines(target))
-        job = self._new_job(target, *_find(target, answer, self._host), answer)
+        job = self._new_job(target, *_find(target, answer, self.name), answer)
         try:
             folder = self._known(job) or self.records.create(job)
             return remote_job(folder, folder.load())
@@ -90,16 +89,16 @@ class HostJobs:
 
     def ask(self, text: str) -> Answer:
         """Run a script on the host."""
-        reply = ask(self._runner, self.host, text, os.environ)
+        reply = ask(self.runner, self.host, text, os.environ)
         if isinstance(reply, Unreachable):
-            raise SchedulerUnavailable(f"{self._host} does not answer: {reply.why}")
+            raise SchedulerUnavailable(f"{self.name} does not answer: {reply.why}")
         answer = read_answer(reply)
         if not answer.look.boot_id:
-            raise SchedulerUnavailable(f"{self._host} shows no boot id: jobmon needs /proc of Linux there")
+            raise SchedulerUnavailable(f"{self.name} shows no boot id: jobmon needs /proc of Linux there")
         return answer
 
     def _known(self, job: HostJob) -> HostJobFolder | None:
-        for folder, known in self.records.jobs(self._host):
+        for folder, known in self.records.jobs(self.name):
             is_same = known.process == job.process if job.process else known.target == job.target
             if is_same and known.end is None and not known.run_id:
                 return folder
@@ -109,7 +108,7 @@ class HostJobs:
         look, now_s = answer.look, time.time()
         marker = look.markers.get(0)
         job = HostJob(
-            host=self._host,
+            host=self.name,
             name=target.name(answer.details.get(pid, ProcessDetails()).argv),
             target=target,
             pane_id=pane_id,

@@ -222,7 +222,7 @@ def test_nothing_is_learned_while_the_cluster_does_not_answer(
     ray.refusals = {}
     ray.version = {"hello": "world"}
     assert "is not a Ray dashboard" in problem(scheduler)
-    service = RayScheduler(scheduler._resources, "127.0.0.1:1")  # noqa: SLF001 - the same home
+    service = RayScheduler(scheduler.resources, "127.0.0.1:1")
     assert "could not reach the Ray dashboard 127.0.0.1:1: Connection refused" in problem(service)
 
 
