@@ -102,6 +102,7 @@ class JobMonitor:
         # forget an outage that was not reported yet: no monitor was querying, so its duration is unknown
         self.job = job if job.outage_s is not None else replace(job, stale_since_s=None, stale_why="")
         self._saved = job
+        self._considered: WatchedJob | None = None  # the last one that `_save` has saved or need not save
         self._deps = deps
         self._policy = deps.policy
         self._answer_pending = False
@@ -171,17 +172,20 @@ class JobMonitor:
 
     def _save(self, job: WatchedJob) -> None:
         """Make ``job`` the current state, on disk if it needs saving; if that fails, keep the old state."""
+        if job is self.job is self._considered:
+            return
         policy = self._deps.policy
-        is_news = job.tasks is not self.job.tasks or job.name != self.job.name
-        if is_news and (policy.has_programs or policy.also):
+        is_changed = job.tasks is not self.job.tasks or job.name != self.job.name
+        if is_changed and (policy.has_programs or policy.also):
             from jobmon_core.domain.messages.changes import with_change_messages  # only if the user wants it
 
             job = with_change_messages(self.job, job, policy, self._deps.clock.now())
-        if _needs_saving(job, self._saved):
-            self._deps.store.save(job, self._deps.check_owner)
+        is_news = _is_news(job, self._saved)
+        if is_news or _is_outdated(self._saved, job):
+            self._deps.store.save(job, self._deps.check_owner, is_news=is_news)
             self._saved = job
             self._log_changes(job)
-        self.job = job
+        self.job = self._considered = job
 
     def _log_changes(self, job: WatchedJob) -> None:
         for key, task in job.tasks.items():
@@ -391,9 +395,13 @@ class JobMonitor:
         return replace(self.job, outbox=with_replacements(self.job.outbox, key, replacements))
 
 
-def _needs_saving(job: WatchedJob, saved: WatchedJob) -> bool:
-    """Whether to save a job: at once if it changed, else only every few minutes, as saving costs most."""
+def _is_news(job: WatchedJob, saved: WatchedJob) -> bool:
+    """Whether to save a job at once, since more than the last answer has changed."""
     if job is saved or job.answered_s is None or saved.answered_s is None:
         return job != saved
-    unsaved_s = job.answered_s - saved.answered_s
-    return not 0 <= unsaved_s < SAVE_INTERVAL_S or _news(job) != _news(saved)
+    return _news(job) != _news(saved)
+
+
+def _is_outdated(saved: WatchedJob, job: WatchedJob) -> bool:
+    """Whether to save a job without news: only every few minutes, as saving costs most."""
+    return not 0 <= (job.answered_s or 0.0) - (saved.answered_s or 0.0) < SAVE_INTERVAL_S

@@ -44,15 +44,23 @@ class JobStore:
         """Return the state file of a submission."""
         return self.folder / f"{state_id}.json"
 
-    def save(self, job: WatchedJob | NewJob, check_owner: Callable[[], None] = lambda: None) -> None:
-        """Write a job durably.
+    def save(
+        self,
+        job: WatchedJob | NewJob,
+        check_owner: Callable[[], None] = lambda: None,
+        *,
+        is_news: bool = True,
+    ) -> None:
+        """Write a job durably; without news, the old state may come back after a power cut.
 
         ``check_owner`` is called right before the state is replaced, and prevents that by an exception. After
         StorageFailed, the old state is still there, or the new one is, but may not survive a power cut.
         """
         # ASCII, with escapes for what UTF-8 cannot encode, e.g. an undecodable byte of a file name
         content = json.dumps({"schema": SCHEMA, **to_json(job)})
-        write_atomically(self.path(job.id), content.encode("ascii"), check=check_owner)
+        write_atomically(
+            self.path(job.id), content.encode("ascii"), old_will_do=not is_news, check=check_owner
+        )
 
     def load(self, state_id: str) -> WatchedJob:
         """Read a job; StateUnreadable if its file is missing, damaged, or from a newer jobmon."""

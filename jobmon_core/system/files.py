@@ -144,17 +144,23 @@ def temporary(path: Path) -> str:
 
 
 def write_atomically(
-    path: Path, content: bytes, *, durable: bool = True, check: Callable[[], None] = lambda: None
+    path: Path,
+    content: bytes,
+    *,
+    durable: bool = True,
+    old_will_do: bool = False,
+    check: Callable[[], None] = lambda: None,
 ) -> None:
     """Replace the content of ``path`` in one step; if ``durable``, it survives a power cut.
 
-    ``check`` is called when only that step is left, and prevents it by raising an exception. After
+    With ``old_will_do``, the old content may be there after a power cut, but whole; that takes one fsync
+    less. ``check`` is called when only that step is left, and prevents it by raising an exception. After
     StorageFailed, the old content is still there, or the new one is, but may not survive a power cut.
     """
     with _new_content(path, content, durable=durable) as new:
         check()
         os.replace(new, path)  # noqa: PTH105 - see `temporary`
-        if durable:
+        if durable and not old_will_do:
             _sync_folder(path.parent)
 
 

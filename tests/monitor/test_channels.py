@@ -43,11 +43,17 @@ class DyingStore(JobStore):
     writes_left: list[int]
     is_written: bool
 
-    def save(self, job: WatchedJob | NewJob, check_owner: Callable[[], None] = lambda: None) -> None:
+    def save(
+        self,
+        job: WatchedJob | NewJob,
+        check_owner: Callable[[], None] = lambda: None,
+        *,
+        is_news: bool = True,
+    ) -> None:
         self.writes_left[0] -= 1
         if self.writes_left[0] == 0 and not self.is_written:
             raise Killed
-        JobStore.save(self, job, check_owner)
+        JobStore.save(self, job, check_owner, is_news=is_news)
         if self.writes_left[0] == 0:
             raise Killed
 

@@ -37,7 +37,13 @@ CONFIG = with_webhooks(HOOKS[Route.SUCCESS], HOOKS[Route.ERROR])
 class Forgetful(JobStore):
     """Saves nothing, since no test here restarts a monitor."""
 
-    def save(self, job: WatchedJob | NewJob, check_owner: Callable[[], None] = lambda: None) -> None:
+    def save(
+        self,
+        job: WatchedJob | NewJob,
+        check_owner: Callable[[], None] = lambda: None,
+        *,
+        is_news: bool = True,  # noqa: ARG002 - as in JobStore
+    ) -> None:
         assert job.id
         check_owner()
 

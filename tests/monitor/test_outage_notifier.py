@@ -196,8 +196,14 @@ def test_a_reporter_that_is_not_watched_any_more_is_replaced_and_reports_nothing
 class CutOff(JobStore):
     """A store whose monitor dies just after it saved a message about an outage."""
 
-    def save(self, job: WatchedJob | NewJob, check_owner: Callable[[], None] = lambda: None) -> None:
-        super().save(job, check_owner)
+    def save(
+        self,
+        job: WatchedJob | NewJob,
+        check_owner: Callable[[], None] = lambda: None,
+        *,
+        is_news: bool = True,
+    ) -> None:
+        super().save(job, check_owner, is_news=is_news)
         if isinstance(job, WatchedJob) and job.undelivered:
             raise StorageFailed("this monitor was killed")
 

@@ -217,9 +217,15 @@ class KillableStore(JobStore):
 
     step: Callable[[str], None]
 
-    def save(self, job: WatchedJob | NewJob, check_owner: Callable[[], None] = lambda: None) -> None:
+    def save(
+        self,
+        job: WatchedJob | NewJob,
+        check_owner: Callable[[], None] = lambda: None,
+        *,
+        is_news: bool = True,
+    ) -> None:
         self.step("before saving")
-        super().save(job, check_owner)
+        super().save(job, check_owner, is_news=is_news)
         self.step("saved")
 
 
