@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jobmon import streams
 from jobmon.errors import UsageError, run_guarded
-from jobmon_core.late_inspect import load_inspect_late
+from jobmon_core.late_modules import load_late
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ def program() -> NoReturn:
     To save 10 ms, it collects garbage rarely and skips Python's clean-up at the end.
     """
     gc.set_threshold(100_000)
-    load_inspect_late()
+    load_late()
     os._exit(main())  # `run_guarded` has flushed stdout; stderr is flushed at each line
 
 

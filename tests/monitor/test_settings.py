@@ -140,3 +140,14 @@ print(inspect.signature(lambda seconds: None))
     loaded, signature = done.stdout.splitlines()
     assert signature == "(seconds)"
     assert loaded == "False" or sys.version_info >= (3, 13)  # its dataclasses always use inspect
+
+
+def test_modules_that_python_seldom_uses_are_loaded_by_the_first_use() -> None:
+    code = """
+import jobmon_core.monitor.main, subprocess, urllib.parse
+print(urllib.parse.urlsplit("http://[::1]:80").hostname, subprocess.getoutput("echo text"))
+import ipaddress, locale
+print(ipaddress.ip_address("::1").is_loopback, bool(locale.getlocale))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["::1 text", "True True"]
