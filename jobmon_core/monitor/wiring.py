@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.restart.model import Decision
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
-    from jobmon_core.domain.logs.diagnosis.model import Diagnosis
+    from jobmon_core.domain.logs.diagnosis.model import Diagnosis, EarlierLog
     from jobmon_core.domain.logs.progress.events.event import Followed
+    from jobmon_core.domain.many.groups.model import GroupSettings
     from jobmon_core.domain.messages.scheduler_outage import OutageNotice
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import AgentLaunch
@@ -49,6 +51,128 @@ if TYPE_CHECKING:
 
 _CARD_TIMEOUT_S, _CARD_RETRY_S = 20.0, 60.0
 _RECORD_TIMEOUT_S, _RECORD_RETRY_S = 60.0, 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class _JobWork:
+    """What `MonitorDeps` needs for one job: one object, since a monitor keeps it for each of 500 jobs."""
+
+    ctx: Context
+    helper: Helper
+    state_id: str
+    check_owner: Callable[[], None]
+    log: Log
+    read_progress: Callable[[tuple[WatchedJob, ...]], object]
+    groups: GroupKeeper
+    accounting: SharedAccounting
+
+    def group(self) -> GroupSettings | None:
+        return self.groups.settings_of(self.state_id)
+
+    def earlier_logs(self, job: WatchedJob) -> dict[str, EarlierLog]:
+        return earlier_logs_of(job, self.helper, self.log)
+
+    def stop_if_stalled(self, job: WatchedJob, events: Events, save: Save) -> None:
+        from jobmon_core.monitor.restarts import stop_if_stalled  # only for jobs whose user orders it
+
+        stop_if_stalled(self.ctx, self.log, job, events, save)
+
+    def diagnose(self, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
+        from jobmon_core.analysis.ending.complete import end_steps  # only after an end
+        from jobmon_core.analysis.ending.files import EndFiles
+        from jobmon_core.domain.logs.diagnosis.model import Diagnosis
+
+        ctx = self.ctx
+        read_progress = ctx.progress_file(job.id).read
+
+        def read_on() -> JobProgress:
+            self.read_progress((job,))  # what the job printed since the last look
+            return read_progress()
+
+        files = EndFiles(
+            read_on,
+            read_progress,
+            ctx.home.patterns,
+            partial(self._changes_of, job),
+            ctx.home.bundle_file,
+            ctx.telemetry,
+            ctx.clock.now,
+        )
+        note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"
+        unknown = dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
+        return self.helper.run_steps(dict[str, Diagnosis], unknown, end_steps(job, keys, files), self.log)
+
+    def _changes_of(self, job: WatchedJob, found: Mapping[str, Diagnosis]) -> dict[str, str]:
+        from jobmon_core.analysis.ending.run_changes import changes_lines  # only in a child
+
+        with suppress(JobmonError, OSError):  # the diagnosis matters more than these lines
+            return changes_lines(self.ctx.home, self.ctx.store, job, found)
+        return {}
+
+    def deliver(self, entry: OutboxEntry, save: Callable[[OutboxEntry], None]) -> tuple[OutboxEntry, ...]:
+        from jobmon_core.monitor.outbox import new_outbox  # needed only for sending
+
+        self.check_owner()
+        return new_outbox(self.ctx, self.ctx.locks, self.check_owner, self.state_id).deliver(entry, save)
+
+    def update_card(self, job: WatchedJob) -> JobCard:
+        ctx = self.ctx
+        if not ctx.owner_record(job.id).heartbeat():
+            return postponed_card(job, ctx.clock.now() + _CARD_RETRY_S)
+        monitor_pid = os.getpid()
+
+        def update() -> JobCard:
+            die_with_parent(monitor_pid)  # a surviving child could post a second card
+            from jobmon_core.monitor.card import updated_card  # only in a child
+
+            return updated_card(ctx, job)
+
+        try:
+            return self.helper.run(JobCard, update, _CARD_TIMEOUT_S)
+        except HelperFailed as error:
+            self.log(f"the card could not be updated: {error}")
+            if job.card.message_id:
+                return postponed_card(job, ctx.clock.now() + _CARD_RETRY_S)
+            return closed_card(job.card, "it may have been posted, but that is not certain")
+
+    def decide_restart(self, job: WatchedJob) -> Decision:
+        from jobmon_core.monitor.restarts import decide_restart  # only after an end
+
+        return decide_restart(self.ctx, self.helper, self.log, job)
+
+    def restart(self, job: WatchedJob) -> WatchedJob:
+        from jobmon_core.monitor.restarts import restart
+
+        return restart(self.ctx, self.log, job)
+
+    def record(self, job: WatchedJob) -> float | None:
+        def write() -> bool:
+            from jobmon_core.monitor.history import write_records  # only in a child
+
+            return write_records(self.ctx, job, self.accounting)
+
+        try:
+            self.helper.run(bool, write, _RECORD_TIMEOUT_S)
+        except HelperFailed as error:
+            self.log(f"the run could not be added to the history: {error.reason}")
+            return self.ctx.clock.now() + _RECORD_RETRY_S
+        return None
+
+    def with_late_warning(self, job: WatchedJob) -> WatchedJob:
+        if job.attempt is None:  # most jobs have no lineage
+            return job
+        from jobmon_core.monitor.restarts import with_late_warning
+
+        return with_late_warning(self.ctx, job)
+
+    def is_restart_off(self, job: WatchedJob) -> bool:
+        try:
+            lineage = self.ctx.lineages.of_job(job)
+        except StorageFailed:  # `restart` reports it when the restart is due
+            return False
+        if lineage is None or lineage.newest is None:
+            return False
+        return lineage.ended_s is not None or lineage.newest.state_id != job.id
 
 
 class MonitorFactory:
@@ -64,6 +188,7 @@ class MonitorFactory:
         self._progress: ProgressFollower | None = None
         self._outages: OutageNotifier | None = None
         self._done_hints = DoneHints(ctx.clock)
+        self._with_proof = partial(with_proof, self._helper, ctx.clock)
         self._groups: GroupKeeper | None = None
         self._agent_settings = AgentSettings(enabled=False)  # until a valid configuration was read
         self.agents = Agents(
@@ -89,6 +214,9 @@ class MonitorFactory:
         queue, accounting = self._polling[key]
         policy = self._policy(log)
         check_owner = ctx.owner_record(job.id).check  # here: finding the path creates folders
+        work = _JobWork(
+            ctx, self._helper, job.id, check_owner, log, self._read_progress, self.groups(log), accounting
+        )
         deps = MonitorDeps(
             scheduler=queue.scheduler,
             queue=queue,
@@ -98,32 +226,27 @@ class MonitorFactory:
             clock=ctx.clock,
             policy=policy,
             cluster_name=local_cluster.get,
-            diagnose=partial(self._diagnose, log),
-            earlier_logs=partial(earlier_logs_of, helper=self._helper, log=log),
+            diagnose=work.diagnose,
+            earlier_logs=work.earlier_logs,
             check_owner=check_owner,
-            deliver=partial(self._deliver, job.id, check_owner),
-            update_card=partial(self._update_card, log),
-            decide_restart=partial(self._decide_restart, log),
-            restart=partial(self._restart, log),
-            record=partial(self._record, log, accounting),
-            with_late_warning=self._with_late_warning,
-            is_restart_off=self._is_restart_off,
-            with_proof=partial(with_proof, self._helper, ctx.clock),
+            deliver=work.deliver,
+            update_card=work.update_card,
+            decide_restart=work.decide_restart,
+            restart=work.restart,
+            record=work.record,
+            with_late_warning=work.with_late_warning,
+            is_restart_off=work.is_restart_off,
+            with_proof=self._with_proof,
             done_hints=self._done_hints,
             progress=self._progress_follower(policy),
             agents=self.agents,
             is_cancelled=ctx.cancel_request(job.id).is_pending,
             log=log,
-            group=partial(self.groups(log).settings_of, job.id),
-            stop_if_stalled=partial(self._stop_if_stalled, log),
+            group=work.group,
+            stop_if_stalled=work.stop_if_stalled,
             replay=ctx.replay_request(job.id),
         )
         return JobMonitor(job, deps)
-
-    def _stop_if_stalled(self, log: Log, job: WatchedJob, events: Events, save: Save) -> None:
-        from jobmon_core.monitor.restarts import stop_if_stalled  # only for jobs whose user orders it
-
-        stop_if_stalled(self._ctx, log, job, events, save)
 
     def groups(self, log: Log) -> GroupKeeper:
         """Return what polls the groups of jobs, if there are any."""
@@ -199,115 +322,12 @@ class MonitorFactory:
             self._agent_settings = self._settings.settings().agent
         return self._agent_settings
 
-    def _diagnose(self, log: Log, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
-        from jobmon_core.analysis.ending.complete import end_steps  # only after an end
-        from jobmon_core.analysis.ending.files import EndFiles
-        from jobmon_core.domain.logs.diagnosis.model import Diagnosis
-
-        ctx = self._ctx
-        read_progress = ctx.progress_file(job.id).read
-
-        def read_on() -> JobProgress:
-            self._read_progress((job,))  # what the job printed since the last look
-            return read_progress()
-
-        files = EndFiles(
-            read_on,
-            read_progress,
-            ctx.home.patterns,
-            partial(self._changes_of, job),
-            ctx.home.bundle_file,
-            ctx.telemetry,
-            ctx.clock.now,
-        )
-        note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"
-        unknown = dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
-        return self._helper.run_steps(dict[str, Diagnosis], unknown, end_steps(job, keys, files), log)
-
-    def _changes_of(self, job: WatchedJob, found: Mapping[str, Diagnosis]) -> dict[str, str]:
-        from jobmon_core.analysis.ending.run_changes import changes_lines  # only in a child
-
-        with suppress(JobmonError, OSError):  # the diagnosis matters more than these lines
-            return changes_lines(self._ctx.home, self._ctx.store, job, found)
-        return {}
-
     def look(self) -> set[str] | None:
         """Return the state ids of jobs that agents or markers make due; None without agents and markers."""
         looks = [found for found in (self.agents.look(), self._done_hints.look()) if found is not None]
         if looks:
             return set[str]().union(*looks)
         return None
-
-    def _deliver(
-        self,
-        state_id: str,
-        check_owner: Callable[[], None],
-        entry: OutboxEntry,
-        save: Callable[[OutboxEntry], None],
-    ) -> tuple[OutboxEntry, ...]:
-        from jobmon_core.monitor.outbox import new_outbox  # needed only for sending
-
-        check_owner()
-        return new_outbox(self._ctx, self._ctx.locks, check_owner, state_id).deliver(entry, save)
-
-    def _update_card(self, log: Log, job: WatchedJob) -> JobCard:
-        ctx = self._ctx
-        if not ctx.owner_record(job.id).heartbeat():
-            return postponed_card(job, ctx.clock.now() + _CARD_RETRY_S)
-        monitor_pid = os.getpid()
-
-        def update() -> JobCard:
-            die_with_parent(monitor_pid)  # a surviving child could post a second card
-            from jobmon_core.monitor.card import updated_card  # only in a child
-
-            return updated_card(ctx, job)
-
-        try:
-            return self._helper.run(JobCard, update, _CARD_TIMEOUT_S)
-        except HelperFailed as error:
-            log(f"the card could not be updated: {error}")
-            if job.card.message_id:
-                return postponed_card(job, ctx.clock.now() + _CARD_RETRY_S)
-            return closed_card(job.card, "it may have been posted, but that is not certain")
-
-    def _decide_restart(self, log: Log, job: WatchedJob) -> Decision:
-        from jobmon_core.monitor.restarts import decide_restart  # only after an end
-
-        return decide_restart(self._ctx, self._helper, log, job)
-
-    def _restart(self, log: Log, job: WatchedJob) -> WatchedJob:
-        from jobmon_core.monitor.restarts import restart
-
-        return restart(self._ctx, log, job)
-
-    def _record(self, log: Log, accounting: SharedAccounting, job: WatchedJob) -> float | None:
-        def write() -> bool:
-            from jobmon_core.monitor.history import write_records  # only in a child
-
-            return write_records(self._ctx, job, accounting)
-
-        try:
-            self._helper.run(bool, write, _RECORD_TIMEOUT_S)
-        except HelperFailed as error:
-            log(f"the run could not be added to the history: {error.reason}")
-            return self._ctx.clock.now() + _RECORD_RETRY_S
-        return None
-
-    def _with_late_warning(self, job: WatchedJob) -> WatchedJob:
-        if job.attempt is None:  # most jobs have no lineage
-            return job
-        from jobmon_core.monitor.restarts import with_late_warning
-
-        return with_late_warning(self._ctx, job)
-
-    def _is_restart_off(self, job: WatchedJob) -> bool:
-        try:
-            lineage = self._ctx.lineages.of_job(job)
-        except StorageFailed:  # `_restart` reports it when the restart is due
-            return False
-        if lineage is None or lineage.newest is None:
-            return False
-        return lineage.ended_s is not None or lineage.newest.state_id != job.id
 
     def _outage_notifier(self, policy: Policy) -> OutageNotifier:
         ctx = self._ctx
