@@ -91,7 +91,13 @@ class KillPointStore(JobStore):
 
     kill_point: KillPoint
 
-    def save(self, job: WatchedJob | NewJob, check_owner: Callable[[], None] = lambda: None) -> None:
+    def save(
+        self,
+        job: WatchedJob | NewJob,
+        check_owner: Callable[[], None] = lambda: None,
+        *,
+        is_news: bool = True,
+    ) -> None:
         """Save a job, unless a kill prevents it."""
         step = self._step(job) if isinstance(job, WatchedJob) else OBSERVE
 
@@ -101,7 +107,7 @@ class KillPointStore(JobStore):
 
         self.kill_point.reach(f"before {step}")
         before = self.read(self.path(job.id))
-        JobStore.save(self, job, check)
+        JobStore.save(self, job, check, is_news=is_news)
         if isinstance(job, WatchedJob):
             if isinstance(before, WatchedJob):
                 self.kill_point.note_late(before, job, step)
