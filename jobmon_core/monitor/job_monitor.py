@@ -102,7 +102,6 @@ class JobMonitor:
         # forget an outage that was not reported yet: no monitor was querying, so its duration is unknown
         self.job = job if job.outage_s is not None else replace(job, stale_since_s=None, stale_why="")
         self._saved = job
-        self._considered: WatchedJob | None = None  # the last one that `_save` has saved or need not save
         self._deps = deps
         self._policy = deps.policy
         self._answer_pending = False
@@ -172,8 +171,6 @@ class JobMonitor:
 
     def _save(self, job: WatchedJob) -> None:
         """Make ``job`` the current state, on disk if it needs saving; if that fails, keep the old state."""
-        if job is self.job is self._considered:
-            return
         policy = self._deps.policy
         is_changed = job.tasks is not self.job.tasks or job.name != self.job.name
         if is_changed and (policy.has_programs or policy.also):
@@ -181,11 +178,12 @@ class JobMonitor:
 
             job = with_change_messages(self.job, job, policy, self._deps.clock.now())
         is_news = _is_news(job, self._saved)
-        if is_news or _is_outdated(self._saved, job):
+        unsaved_s = (job.answered_s or 0.0) - (self._saved.answered_s or 0.0)
+        if is_news or not 0 <= unsaved_s < SAVE_INTERVAL_S:  # rarely without news, as saving costs most
             self._deps.store.save(job, self._deps.check_owner, is_news=is_news)
             self._saved = job
             self._log_changes(job)
-        self.job = self._considered = job
+        self.job = job
 
     def _log_changes(self, job: WatchedJob) -> None:
         for key, task in job.tasks.items():
@@ -400,8 +398,3 @@ def _is_news(job: WatchedJob, saved: WatchedJob) -> bool:
     if job is saved or job.answered_s is None or saved.answered_s is None:
         return job != saved
     return _news(job) != _news(saved)
-
-
-def _is_outdated(saved: WatchedJob, job: WatchedJob) -> bool:
-    """Whether to save a job without news: only every few minutes, as saving costs most."""
-    return not 0 <= (job.answered_s or 0.0) - (saved.answered_s or 0.0) < SAVE_INTERVAL_S
