@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import earlier_logs_of, log_files, named_path
+from jobmon_core.analysis.job_logs import earlier_logs_of, named_path, written_logs
 from jobmon_core.domain.delivery.card import JobCard
 from jobmon_core.domain.errors import ConfigInvalid, JobmonError, StateUnreadable, StorageFailed
 from jobmon_core.domain.job.job_settings import JobSettings
@@ -311,7 +311,7 @@ class MonitorFactory:
             folder=str(ctx.home.telemetry_folder(job.id, task.key).absolute()),
             interval_s=settings.interval_s,
             disks=tuple(dict.fromkeys(each for each in (job.workdir, *written) if each)),
-            logs=tuple(dict.fromkeys(each for each in log_files(job, task) if each)),
+            logs=written_logs(job, task),
         )
         launches = ctx.agent_launches(job, task, options)
         return launches if settings.ssh else launches[:1]

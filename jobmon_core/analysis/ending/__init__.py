@@ -1,1 +1,1 @@
-"""What is done with the files of an ended job: verify outputs, quote results, write diagnostics."""
+"""What is done with the files of an ended job."""

@@ -91,8 +91,7 @@ def follow_attempt(
 ) -> tuple[ResumeState, tuple[Event, ...]]:
     """Return the state after one more look at an attempt, and what is new.
 
-    The lineage gets the first and the last step; a start from scratch ends it. If it cannot be written, the
-    next look repeats this one.
+    The lineage gets the first and the last step; a start from scratch ends it.
     """
     state, events = before, tuple[Event, ...]()
     if look.place.resume_step is not None and state.watched is None:

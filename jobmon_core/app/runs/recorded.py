@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import log_files
+from jobmon_core.analysis.job_logs import written_logs
 from jobmon_core.app.sbatch_arguments import split
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected, StateUnreadable, StorageFailed
 from jobmon_core.domain.job.restart.next_submission import tracker_variables
@@ -126,7 +126,7 @@ def tracker_ids(ctx: Context, lineage: Lineage, recorded: RecordedSubmission) ->
     lines: list[str] = []
     with suppress(StateUnreadable):  # the user may have removed it
         job = ctx.store.load(lineage.attempts[0].state_id)
-        for path in {path for task in job.tasks.values() for path in log_files(job, task) if path}:
+        for path in {path for task in job.tasks.values() for path in written_logs(job, task)}:
             lines += read_head(path).texts
     return tracker_variables(lines, recorded.environment)
 

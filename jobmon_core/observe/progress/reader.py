@@ -101,7 +101,7 @@ def read_progress(
 def _read_on(
     before: FileState, file: RegularFile, matcher: FormatMatcher, max_bytes: int, *, ended: bool
 ) -> FileState:
-    """Return the state after the new bytes of a file; as to too many, see `MAX_BYTES`."""
+    """Return the state after the new bytes of a file."""
     inode = os.fstat(file.descriptor).st_ino
     if file.size < before.size or before.inode not in (None, inode):
         before = FileState(before.path)  # truncated, or another file

@@ -57,7 +57,7 @@ def _slowest(candidates: list[Track], job: Track) -> Track:
     """Return the bar of the process that is furthest behind."""
     same = [track for track in candidates if _are_same_counter(track, job)]
     live = [track for track in same if not track.is_full and _is_live(track, job)]
-    return min(live, key=lambda track: track.n or 0.0, default=job)
+    return min(live, key=lambda track: track.reached, default=job)
 
 
 def _counts_batches_of_items(track: Track, others: list[Track]) -> bool:
@@ -73,7 +73,7 @@ def _moved_on_by(job: Track, inner: Track) -> Track:
 
     If ``job`` is an old bar that no longer moves, return ``inner`` with its total.
     """
-    n, later = job.n or 0.0, inner.n or 0.0
+    n, later = job.reached, inner.reached
     is_plain = inner.total is None and inner.epoch is None and not (inner.resets or inner.rounds)
     if not (job.is_bar and is_plain and job.unit == inner.unit and n < later <= (job.total or 0.0)):
         return job
@@ -86,8 +86,8 @@ def _stands_still(bar: Track, line: Track) -> bool:
     """Whether lines that count the same went on from a bar that is not printed any more, or passed it."""
     silent = line.last_seen - bar.last_seen
     if bar.last_seen < line.first_seen and line.updates > 1:
-        step = ((line.n or 0.0) - (line.first_n or 0.0)) / (line.updates - 1)
-        if 0 <= (line.first_n or 0.0) - (bar.n or 0.0) <= step:
+        step = (line.reached - (line.first_n or 0.0)) / (line.updates - 1)
+        if 0 <= (line.first_n or 0.0) - bar.reached <= step:
             return True
     if bar.updates >= _SURE_UPDATES:
         usual = (bar.last_seen - bar.first_seen) / (bar.updates - 1)
@@ -164,7 +164,7 @@ def _is_lone_mention(track: Track) -> bool:
 
 
 def _has_just_begun(track: Track) -> bool:
-    return track.total is not None and not track.is_full and _is_lone_mention(track) and (track.n or 0.0) <= 1
+    return track.total is not None and not track.is_full and _is_lone_mention(track) and track.reached <= 1
 
 
 def _outer(candidates: list[Track], inner: Track) -> Track | None:
@@ -193,7 +193,7 @@ def _contains(outer: Track, inner: Track) -> bool:
 
 
 def _has_begun_with(outer: Track, inner: Track) -> bool:
-    is_at_start = (not outer.is_bar or (outer.n or 0.0) <= 1) and inner.rounds < _MANY_ROUNDS
+    is_at_start = (not outer.is_bar or outer.reached <= 1) and inner.rounds < _MANY_ROUNDS
     # a bar with the same total is the same bar, which got its label later
     return is_at_start and inner.epoch is None and outer.total != inner.total
 
@@ -232,7 +232,7 @@ def _is_earlier_part(track: Track, job: Track) -> bool:
     if not track.rate_per_s or (track.elapsed_s or 0.0) < _MIN_ELAPSED_S:
         return False
     if job.rate_per_s is None:
-        return (job.n or 0.0) == 0.0
+        return job.reached == 0.0
     return 1 / _SAME_SPEED < job.rate_per_s / track.rate_per_s < _SAME_SPEED
 
 
@@ -256,7 +256,7 @@ def contradiction(job: Track, progress: Progress, others: Sequence[Track]) -> tu
     for other in others:
         if _is_in_another_epoch(job, other, share):
             return _counted(job.n, job.total, job.unit), _counted(other.epoch, other.epochs, "epoch")
-        if _runs_beside(job, other) and abs((other.n or 0.0) / (other.total or 1.0) - share) > _CONTRADICTION:
+        if _runs_beside(job, other) and abs(other.reached / (other.total or 1.0) - share) > _CONTRADICTION:
             return _counted(job.n, job.total, job.unit), _counted(other.n, other.total, other.unit)
     return ()
 
@@ -279,7 +279,7 @@ def _runs_beside(job: Track, other: Track) -> bool:
     if any(track.total is None or track.is_full or track.rounds or track.epoch is not None for track in both):
         return False
     have_moved = all(
-        track.updates >= _SURE_UPDATES and (track.n or 0.0) > (track.first_n or 0.0) + 1 for track in both
+        track.updates >= _SURE_UPDATES and track.reached > (track.first_n or 0.0) + 1 for track in both
     )
     is_same = (job.format, job.label) == (other.format, other.label)
     shared = min(job.last_seen, other.last_seen) - max(job.first_seen, other.first_seen)

@@ -158,7 +158,7 @@ class _Fold:
 
     def _is_in_new_epoch(self, track: Track, reading: Reading) -> bool:
         """Whether a reading is not ahead of its counter, and an epoch began between them."""
-        if reading.epoch is not None or reading.n is None or reading.n > (track.n or 0.0):
+        if reading.epoch is not None or reading.n is None or reading.n > track.reached:
             return False
         lines = [each for each in self._tracks if not (each.fallback or each.is_bar)]
         return any(each.new_epoch > track.last_seen for each in lines)
@@ -167,7 +167,7 @@ class _Fold:
         """Move the bar of one process on, else begin a new round, run or process."""
         fitting = [track for track in same if track.continues(reading)]
         if fitting:
-            track = max(_of_latest_run(fitting), key=lambda each: (each.n or 0.0, each.last_seen))
+            track = max(_of_latest_run(fitting), key=lambda each: (each.reached, each.last_seen))
             after = moved(track, reading, self._readings)
             self._replace(track, after)
             if after.updates == _NEW_RUN_UPDATES:
@@ -175,7 +175,7 @@ class _Fold:
             return
         latest = max(same, key=LAST_SEEN)
         # far from the start, another process may just be behind
-        is_at_start = (reading.n or 0.0) <= _START_SHARE * (latest.total or latest.n or 0.0)
+        is_at_start = (reading.n or 0.0) <= _START_SHARE * (latest.total or latest.reached)
         if (latest.is_full or latest.resets) and is_at_start:
             self._replace(latest, next_round(latest, reading, self._readings))
         else:

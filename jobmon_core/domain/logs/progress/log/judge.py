@@ -87,11 +87,11 @@ def _of_two_bars(epochs: Track, inner: Track) -> Progress:
     per_epoch = inner.total or 0.0
     # once the bar of epochs moves, it counts the ended epoch; a reprint of it, e.g. with a loss, does not
     has_ended = inner.is_full and (epochs.last_change or epochs.last_seen) > inner.last_seen
-    n, elapsed_s = (0.0, 0.0) if has_ended else (inner.n or 0.0, inner.elapsed_s or 0.0)
+    n, elapsed_s = (0.0, 0.0) if has_ended else (inner.reached, inner.elapsed_s or 0.0)
     return Progress(
         epoch=epochs.n,
         epochs=epochs.total,
-        current=(epochs.n or 0.0) * per_epoch + n,
+        current=epochs.reached * per_epoch + n,
         total=None if epochs.total is None else epochs.total * per_epoch,
         unit=inner.unit,
         elapsed_s=None if epochs.elapsed_s is None else epochs.elapsed_s + elapsed_s,
@@ -142,9 +142,9 @@ def _in_later_epoch(track: Track, epoch_line: Track | None) -> Track:
 
 def _of_rounds(chosen: ChosenCounters, state: LogState) -> Progress:
     """Return the progress of all rounds of a counter without epochs, and of equal bars before it."""
-    track, n = chosen.job, chosen.job.n or 0.0
+    track, n = chosen.job, chosen.job.reached
     common = Progress(current=n, unit=track.unit, rate_per_s=track.rate_per_s)
-    base = track.round_units + sum(each.round_units + (each.n or 0.0) for each in chosen.earlier)
+    base = track.round_units + sum(each.round_units + each.reached for each in chosen.earlier)
     epochs = state.totals.get("epoch") or 0.0
     if base == 0 or track.unit == "%":  # a percentage that starts again is that of another part
         total = track.total if track.total is not None else _announced(track, state, n)
@@ -171,7 +171,7 @@ def _of_ended_epochs(track: Track, epoch_line: Track, state: LogState) -> Progre
     is_between = _is_just_ended(track, epoch_line)
     # the lines may come later than the counts, and a resumed job begins with a later epoch
     ended = max((epoch_line.epoch or 0.0) + epoch_line.counts_from_zero, track.rounds + is_between)
-    current = ended * (track.total or 0.0) + (0.0 if is_between else track.n or 0.0)
+    current = ended * (track.total or 0.0) + (0.0 if is_between else track.reached)
     epochs = _epochs_of(epoch_line, state)
     total = epochs * track.total if epochs and track.total else None
     return Progress(

@@ -62,6 +62,11 @@ class Track(NamedTuple):
     has_fallen: bool = False  # it started again before it had ever risen
 
     @property
+    def reached(self) -> float:
+        """Its count, 0 without any."""
+        return self.n or 0.0
+
+    @property
     def is_epoch_line(self) -> bool:
         """Whether it counts epochs only."""
         return self.n is None
@@ -85,9 +90,9 @@ class Track(NamedTuple):
     def may_count(self) -> bool:
         """Whether its numbers look like a count; ever smaller ones may be what is left."""
         if self.steady:
-            return self.updates >= _STEADY_UPDATES and (self.n or 0.0) > (self.first_n or 0.0)
+            return self.updates >= _STEADY_UPDATES and self.reached > (self.first_n or 0.0)
         is_plain = not self.is_bar and self.epoch is None and self.rounds == 0
-        return not (is_plain and (self.n or 0.0) < (self.first_n or 0.0) + self.has_fallen)
+        return not (is_plain and self.reached < (self.first_n or 0.0) + self.has_fallen)
 
     @property
     def counts_from_zero(self) -> bool:
@@ -182,7 +187,7 @@ def started(reading: Reading, number: int) -> Track:
 
 def restarted(track: Track, reading: Reading, number: int) -> Track:
     """Return the track that begins with this reading in place of one that is ahead."""
-    return started(reading, number)._replace(has_fallen=(track.n or 0.0) <= (track.first_n or 0.0))
+    return started(reading, number)._replace(has_fallen=track.reached <= (track.first_n or 0.0))
 
 
 def moved(track: Track, reading: Reading, number: int) -> Track:
@@ -221,7 +226,7 @@ def _total(track: Track, reading: Reading) -> float | None:
 
 
 def _carried(track: Track, n: float) -> int:
-    before, first = track.n or 0.0, track.first_n or 0.0
+    before, first = track.reached, track.first_n or 0.0
     if track.carried < 0 or n <= before:
         return -1
     # an epoch that ended far below the total shows that the total is not that of an epoch
@@ -233,7 +238,7 @@ def next_round(track: Track, reading: Reading, number: int) -> Track:
     """Return the track after a reading that starts it again."""
     full = track._replace(
         rounds=track.rounds + 1,
-        round_units=track.round_units + (track.total or track.n or 0.0),
+        round_units=track.round_units + (track.total or track.reached),
         last_round=track.last_seen,
         n=None,
         elapsed_s=None,
@@ -246,7 +251,7 @@ def falls_back(track: Track, reading: Reading) -> bool:
     if reading.epoch is not None and track.epoch is not None:
         if reading.epoch >= track.epoch:
             return False
-        late = reading.n is not None and reading.n > (track.n or 0.0) and track.epoch - reading.epoch <= 1
+        late = reading.n is not None and reading.n > track.reached and track.epoch - reading.epoch <= 1
         restarts = reading.epoch <= max(1.0, track.first_epoch or 0.0) or (
             None not in (reading.epochs, track.epochs) and reading.epochs != track.epochs
         )
