@@ -14,6 +14,7 @@ _TIME_STEPS_S = (
     *(_HOUR_S * number for number in (1, 2, 3, 6, 12)),
     *(_DAY_S * number for number in (1, 2, 5, 10, 20, 50, 100)),
 )
+_INTERVALS, _TIME_INTERVALS = 4, 6  # between marks, about
 _SMALLEST = 1e-300
 _TOLERANCE = 1e-9  # less is rounding: of a step, or of the values
 
@@ -34,13 +35,13 @@ class Axis(NamedTuple):
         return min(1.0, max(0.0, (value - low) / (high - low)))
 
 
-def linear_axis(lowest: float, highest: float, intervals: int = 4) -> Axis:
+def linear_axis(lowest: float, highest: float) -> Axis:
     """Return an axis from a round number to a round number that holds both values."""
     spread, size = highest - lowest, max(abs(lowest), abs(highest))
     if spread <= max(_SMALLEST, size * _TOLERANCE):  # too small for marks that differ
         margin = max(0.5, size * _TOLERANCE)
         lowest, highest, spread = lowest - margin, highest + margin, 2 * margin
-    step = round_step(spread / intervals)
+    step = round_step(spread / _INTERVALS)
     first = math.floor(lowest / step + _TOLERANCE)
     last = math.ceil(highest / step - _TOLERANCE)
     ticks = tuple(number * step for number in range(first, last + 1))
@@ -61,8 +62,9 @@ def round_step(at_least: float) -> float:
     return next(step * power for step in _STEPS if step * power >= at_least * (1 - _TOLERANCE))
 
 
-def time_ticks(span_s: float, intervals: int = 6) -> tuple[float, ...]:
+def time_ticks(span_s: float) -> tuple[float, ...]:
     """Return the marks of a time axis in seconds after its start, at full minutes, hours or the like."""
-    index = bisect_left(_TIME_STEPS_S, span_s / intervals)
-    step_s = _TIME_STEPS_S[index] if index < len(_TIME_STEPS_S) else round_step(span_s / intervals)
+    at_least_s = span_s / _TIME_INTERVALS
+    index = bisect_left(_TIME_STEPS_S, at_least_s)
+    step_s = _TIME_STEPS_S[index] if index < len(_TIME_STEPS_S) else round_step(at_least_s)
     return tuple(number * step_s for number in range(int(span_s / step_s) + 1))

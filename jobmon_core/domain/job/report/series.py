@@ -101,9 +101,9 @@ def weighted_mean(values: Iterable[tuple[float, float]]) -> float:
     return sum(value * weight for value, weight in pairs) / total
 
 
-def envelope(several: Sequence[Series], window: Window, max_points: int = MAX_POINTS) -> Series:
+def envelope(several: Sequence[Series], window: Window) -> Series:
     """Return the mean of several series, with the lowest and the highest of all, in few points."""
-    return downsampled((point for series in several for point in series.points), window, max_points)
+    return downsampled((point for series in several for point in series.points), window)
 
 
 def scaled(series: Series, divisor: float) -> Series:
