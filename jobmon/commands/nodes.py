@@ -16,7 +16,7 @@ DESCRIPTION = """\
 Show what your ended runs took on each node, and name the nodes that kill runs: by failures that a node can
 cause, compared with your runs on all other nodes in the last 14 days."""
 EPILOG = """\
-A node is named if a good one would look so in less than 0.05 % of cases. Two good runs in a row clear it.
+A node is named if a good one would look so in less than 0.03 % of cases. Two good runs in a row clear it.
 
 --json prints an object:
 

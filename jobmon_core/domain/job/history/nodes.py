@@ -21,8 +21,8 @@ DAY_S = 86_400.0
 WINDOW_S = 14 * DAY_S  # older runs say nothing about a node today
 _FORGIVEN_AFTER = 2  # good runs on a node since its last failure
 _LEAST_FAILURES = 2
-# of a good node; of months with a look each day, 0.002 accused a good node in 0.7 %, this one in none of 900
-_MAX_CHANCE = 0.0005
+# of a good node; 0.002 accused one in 0.7 % of months with a look each day, this one in none of 1,000
+_MAX_CHANCE = 0.0003
 _MAX_SHARE = 0.1  # of the nodes seen that may be suspect at once
 _NODE_STATES = ("NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED")
 # ids of causes, or their beginnings

@@ -1,0 +1,216 @@
+"""Measure the history of 100,000 runs, and the two rules that judge by it.
+
+    .venv/bin/python benchmarks/history.py [--runs N] [--months N]
+
+- Size and speed: lines as monitors write them, in a temporary folder, by CPU time. Compared with reading all
+  lines for each question, as without an index (``parse``), and with a SQLite database that holds all fields
+  (``database``), which monitors would have to write over NFS.
+- The rule about runs that are slower than usual: false alarms in series without a change, at several levels
+  of noise, and how many runs that take 1.5 times as long are found.
+- The rule about nodes: months of a user with 20 nodes and 10 runs a day, looked at each day, with a node that
+  kills every run and without one.
+
+Bounds: the last 20 runs in 50 ms, each kind of totals in 1 s, 1 MB for 1,000 runs with the index, 30 ms to
+add a run; false alarms 3 %; no good node accused, 90 % of the bad ones named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.figures import Figure, report
+from jobmon_core.domain.job.history.baseline import COMPARED, is_unusual
+from jobmon_core.domain.job.history.nodes import DAY_S, WINDOW_S, suspect_nodes
+from jobmon_core.domain.job.history.record import HistoryRecord
+from jobmon_core.domain.job.history.totals import BY, Wanted
+from jobmon_core.store.history.index import open_history
+from jobmon_core.store.history.lines import append
+from jobmon_core.system.json_codec import to_json
+
+_T0 = 1_700_000_000
+_A_MONTH = 10_000  # runs in a file
+_TRIALS = 10_000
+_RUNS_A_DAY = 10
+_NODES = 20
+
+
+def main() -> int:
+    """Print the figures; the exit status is 1 if a bound does not hold."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=100_000)
+    parser.add_argument("--months", type=int, default=1_000)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        figures = [*_speed(Path(folder), options.runs)]
+    return report([*figures, *_slower_rule(), *_node_rule(options.months)], as_json=options.json)
+
+
+def _run(number: int) -> HistoryRecord:
+    at_s, ok = _T0 + number * 300, number % 5 > 0
+    return HistoryRecord(
+        100_000 + number,
+        at_s,
+        at_s + 9_100.5,
+        cluster="leo",
+        state_id=f"slurm-{100_000 + number}-{at_s}",
+        name=f"train-{number % 50}",
+        user="ada",
+        partition="gpu",
+        state="COMPLETED" if ok else "FAILED",
+        outcome="success" if ok else "failure",
+        exit_code=0 if ok else 1,
+        cause="" if ok else "cuda_oom",
+        fingerprint="" if ok else "ab12cd34ef56ab12",
+        script="a3f9c1e0b2d4aa11",
+        commit="deadbeef" * 5,
+        nodes=f"n[{number % 40:03}-{number % 40 + 1:03}]",
+        gpu="NVIDIA H100 80GB HBM3",
+        gpus=4,
+        cpus=32,
+        eligible_s=at_s + 5,
+        started_s=at_s + 600,
+        ended_s=at_s + 9_000,
+        limit_s=86_400,
+        run_s=8_400.0,
+        cpu_s=123_456.0,
+        memory_requested=64 << 30,
+        memory_peak=33 << 30,
+        gpu_percent=87.2,
+        gpu_busy_s=(0, 1, 2, 3, 4, 5, 6, 7, 8, 33_000),
+        done=10_000.0,
+        total=10_000.0,
+        unit="step",
+        step_s=0.8342,
+        results={"loss": 0.412, "acc": 0.93},
+        rate=10.0,
+        currency="EUR",
+    )
+
+
+def _speed(folder: Path, count: int) -> list[Figure]:
+    runs = [_run(number) for number in range(count)]
+    for first in range(0, count, _A_MONTH):
+        append(folder, runs[first : first + _A_MONTH], "login1", _T0 + first * 300)
+    lines_bytes = sum(path.stat().st_size for path in folder.iterdir())
+
+    def opened() -> None:
+        with open_history(folder):
+            return
+
+    built_ms = _cpu_ms(opened)
+    size_mb = sum(path.stat().st_size for path in folder.iterdir()) / 1e6
+    database_ms = _database_ms(runs)
+    more = [[_run(count + number)] for number in range(20)]
+
+    def add() -> None:
+        for each in more:
+            append(folder, each, "login1", _T0)
+
+    figures = [
+        Figure("lines_mb_per_1000", lines_bytes / 1e3 / count),
+        Figure("mb_per_1000", size_mb * 1e3 / count, at_most=1.0),
+        Figure("add_one_ms", _cpu_ms(add) / 20, at_most=30.0),
+        Figure("index_built_ms", built_ms),
+        Figure("index_read_on_ms", _cpu_ms(opened)),
+    ]
+    with open_history(folder) as history:
+        figures.append(Figure("last_20_ms", _cpu_ms(lambda: history.records(Wanted(), 20)), at_most=50.0))
+        totals_ms = {by: _cpu_ms(lambda by=by: history.totals(Wanted(), by)) for by in BY}  # type: ignore[misc]
+    return [
+        *figures,
+        Figure("slowest_totals_ms", max(totals_ms.values()), at_most=1_000.0),
+        Figure("totals_by_name_ms", totals_ms["name"]),
+        Figure("totals_by_name_database_ms", database_ms),
+        Figure("totals_by_name_parse_ms", _cpu_ms(lambda: _parsed_totals(folder))),
+    ]
+
+
+def _cpu_ms(work: Callable[[], object]) -> float:
+    started_s = time.process_time()
+    work()
+    return 1e3 * (time.process_time() - started_s)
+
+
+def _parsed_totals(folder: Path) -> dict[str, float]:
+    hours: dict[str, float] = {}
+    for path in folder.glob("*.jsonl"):
+        for line in path.read_bytes().splitlines():
+            run = json.loads(line)
+            hours[run["name"]] = hours.get(run["name"], 0.0) + run["run_s"] * run["gpus"]
+    return hours
+
+
+def _database_ms(runs: list[HistoryRecord]) -> float:
+    names = HistoryRecord._fields
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(f"CREATE TABLE runs ({', '.join(f'[{name}]' for name in names)})")
+        insert = f"INSERT INTO runs VALUES ({', '.join('?' * len(names))})"  # noqa: S608 - our own words
+        rows = (_values(run) for run in runs)
+        database.executemany(insert, rows)
+        query = "SELECT name, count(*), sum(run_s * gpus) FROM runs GROUP BY name"
+        return _cpu_ms(lambda: database.execute(query).fetchall())
+
+
+def _values(run: HistoryRecord) -> list[object]:
+    written = to_json(run)
+    values = [written.get(name) for name in HistoryRecord._fields]
+    return [json.dumps(each) if isinstance(each, list | dict) else each for each in values]
+
+
+def _slower_rule() -> list[Figure]:
+    draw = random.Random(1)  # noqa: S311 - a simulation
+    figures = []
+    for noise in (0.03, 0.1, 0.15, 0.2, 0.4):
+        series = [[draw.lognormvariate(0, noise) for _ in range(COMPARED + 1)] for _ in range(_TRIALS)]
+        false = sum(is_unusual(each[0], each[1:]) for each in series) / _TRIALS
+        found = sum(is_unusual(1.5 * each[0], each[1:]) for each in series) / _TRIALS
+        figures.append(Figure(f"false_alarms_noise_{noise:.0%}", false, at_most=0.03))
+        figures.append(Figure(f"slower_by_half_found_noise_{noise:.0%}", found))
+    return figures
+
+
+def _node_rule(months: int) -> list[Figure]:
+    draw = random.Random(1)  # noqa: S311 - a simulation
+    accused = sum(bool(_named(draw, has_bad_node=False) - {0}) for _ in range(months))
+    few = max(1, months // 10)
+    found = [_named(draw, has_bad_node=True) for _ in range(few)]
+    return [
+        Figure("months_with_a_good_node_accused", accused, at_most=0),
+        Figure("bad_node_named", sum(0 in each for each in found) / few, at_least=0.9),
+        Figure("good_node_accused_beside_it", sum(bool(each - {0}) for each in found), at_most=0),
+    ]
+
+
+def _named(draw: random.Random, *, has_bad_node: bool) -> set[int]:
+    """Return the nodes that a month's daily looks name; if there is a bad node, it is number 0."""
+    runs: list[HistoryRecord] = []
+    named: set[int] = set()
+    keep = int(WINDOW_S / DAY_S) * _RUNS_A_DAY
+    base_rate = draw.choice((0.005, 0.02, 0.05))
+    for day in range(30):
+        for number in range(_RUNS_A_DAY):
+            node = draw.randrange(_NODES)
+            died = (has_bad_node and node == 0) or draw.random() < base_rate
+            ended_s = int(day * DAY_S) + number
+            outcome, cause = ("failure", "node_fail") if died else ("success", "")
+            runs.append(
+                HistoryRecord(number, 0, 0.0, nodes=str(node), ended_s=ended_s, outcome=outcome, cause=cause)
+            )
+        named |= {int(each.node) for each in suspect_nodes(runs[-keep:], (day + 1) * DAY_S)}
+    return named
+
+
+if __name__ == "__main__":
+    sys.exit(main())
