@@ -1,8 +1,7 @@
 """Submit a job to a Ray cluster once, also if answers get lost.
 
 Its submission id is recorded first. Ray starts a job only once under an id, so after a request without an
-answer the same id is sent again. That Ray does not know the id right after that proves nothing: a request may
-still be on its way.
+answer the same id is sent again. That Ray does not know it then proves nothing: a request may be on its way.
 
 A user may name the id, so two homes or attempts may send the same one; Ray starts the first. A token in the
 metadata, which Ray shows, says whose it is. A job that shows none, e.g. one of `ray job submit` that was sent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerMissing
@@ -16,16 +17,13 @@ if TYPE_CHECKING:
     from jobmon_core.system.runner import Runner
 
 
+@dataclass(frozen=True, slots=True)
 class SlurmSubmitter:
     """Runs sbatch, and searches for the job if that prints no id."""
 
-    def __init__(
-        self, runner: Runner, finder: Callable[[], SubmissionFinder], clock: Callable[[], float] = time.time
-    ) -> None:
-        """Set up without any I/O."""
-        self._runner = runner
-        self._finder = finder
-        self._clock = clock
+    runner: Runner
+    finder: Callable[[], SubmissionFinder]
+    clock: Callable[[], float] = time.time
 
     def submit(
         self,
@@ -53,12 +51,12 @@ class SlurmSubmitter:
             if on_start:
                 on_start()
 
-        started_s = int(self._clock())
-        ran = self._runner.run_attached(["sbatch", *arguments], lines.append, load, report)
+        started_s = int(self.clock())
+        ran = self.runner.run_attached(["sbatch", *arguments], lines.append, load, report)
         if isinstance(ran, NotStarted):
             raise SchedulerMissing(
                 f"{ran.error_text}. Without Slurm, `--backend local` runs the script on this machine."
             )
         if job := report(ran.exit_code):
             return Submission(ran.exit_code, job)
-        return self._finder().resolve(ran, arguments, started_s, on_job)
+        return self.finder().resolve(ran, arguments, started_s, on_job)

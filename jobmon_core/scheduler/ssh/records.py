@@ -1,13 +1,13 @@
 """What jobmon keeps of the jobs on hosts, in its own folder on this machine.
 
 FOLDER/7/job.json       the record of job 7
-FOLDER/7/starter.json   the process of this machine that starts the command of job 7 there
+FOLDER/7/starter.json   the process here that starts its command there
 FOLDER/7/copy.json      how far its log was copied
-FOLDER/7/files.json     the files in the folder of its outputs there
+FOLDER/7/files.json     the files in the folder of its outputs
 FOLDER/7/train.log      the copy, and train.log.1, the part before it
 FOLDER/HOST.rows        the latest answer about all jobs of a host
 FOLDER/HOST.usage.json  what is used of the host
-FOLDER/HOST.boots.json  which machines answered under the name of the host
+FOLDER/HOST.boots.json  which machines answered under its name
 """
 
 from __future__ import annotations

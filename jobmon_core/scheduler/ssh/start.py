@@ -1,10 +1,10 @@
 """Starts a command on a host, at most once, with a wrapper that records its exit code.
 
-The wrapper is a shell script in a folder of its own there, and runs as two processes. The first creates the
-folder ``taken``, or exits if it cannot: so the command starts at most once, however often the start is
-repeated after a lost connection. Then it starts itself again as a child, records both processes in ``pid``,
-waits, and records in ``exit`` how the command ended. The child loads the environment of an ssh login from
-``env`` and removes it, because a tmux server that ran before has another, and becomes the command.
+The wrapper, a shell script in a folder of its own there, creates the folder ``taken``, or exits if it cannot:
+so the command starts at most once, however often the start is repeated after a lost connection. It starts
+itself again as a child, records both processes in ``pid``, waits, and records in ``exit`` how the command
+ended. The child loads the environment of an ssh login from ``env`` and removes it, because a tmux server that
+ran before has another, and becomes the command.
 """
 
 from __future__ import annotations
