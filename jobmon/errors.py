@@ -116,8 +116,18 @@ def _report_unexpected(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno in _NOT_USABLE:
         say(f"{error.filename or 'the output'} cannot be {_NOT_USABLE[error.errno]}: {error.strerror}")
         return StorageFailed.exit_code
+    if isinstance(error, FileNotFoundError) and not _has_folder():
+        say("the current folder has been removed: change to another, e.g. `cd`")
+        return StorageFailed.exit_code
     say(f"internal error; please report it with {_write_report()}")
     return _BUG
+
+
+def _has_folder() -> bool:
+    try:
+        return bool(os.getcwd())  # noqa: PTH109 - only whether it works
+    except FileNotFoundError:
+        return False
 
 
 def _how_to_install() -> str:

@@ -30,7 +30,7 @@ from jobmon.views.history import (
 )
 from jobmon.views.model import stamp
 from jobmon_core.app.history.look import past_runs, past_totals, run_among
-from jobmon_core.domain.humanize import count
+from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.job.history.totals import BY, SORTS, Wanted
 
 if TYPE_CHECKING:
@@ -87,9 +87,10 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--state", default="", metavar="STATE", help=text)
     parser.add_argument("--cause", default="", metavar="GLOB", help="only runs with this cause, e.g. 'cuda*'")
     parser.add_argument("--node", default="", metavar="GLOB", help="only runs on this node")
-    parser.add_argument("--by", choices=BY, help="totals by this instead of single runs")
-    text = "the highest first (default: ended)"
-    parser.add_argument("--sort", choices=tuple(SORTS), default="ended", help=text)
+    text = f"totals instead of single runs, by {listed(BY, len(BY))}"
+    parser.add_argument("--by", choices=BY, metavar="WHAT", help=text)
+    text = f"the highest first by {listed(tuple(SORTS), len(SORTS))} (default: ended)"
+    parser.add_argument("--sort", choices=tuple(SORTS), default="ended", metavar="WHAT", help=text)
     text = f"at most N runs; 0: all (default: {_SHOWN})"
     parser.add_argument("-n", "--lines", type=natural, default=_SHOWN, metavar="N", help=text)
     add_json(parser)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jobmon.views.model import Json
     from jobmon_core.app.history.look import Among, Nodes, Past
     from jobmon_core.domain.job.history.record import HistoryRecord
-    from jobmon_core.domain.job.history.totals import Totals
+    from jobmon_core.domain.job.history.totals import RunTotals
 
 _HEADERS = ("JOB", "NAME", "STATE", "ENDED", "WAIT", "TIME", "HOURS", "PER UNIT", "CAUSE")
 _STEPS = ((1, 10), (8, 10), (7, 6), (2, 6), (1, 4), (8, 5), (0, 6))
@@ -101,7 +101,7 @@ def _pace_text(run: HistoryRecord) -> str:
     return f"{number(run.step_s)} s/{run.unit}" if run.step_s >= 0.01 else f"{number(1 / run.step_s)}/s"  # noqa: PLR2004 - as above
 
 
-def _total_text(total: Totals) -> str:
+def _total_text(total: RunTotals) -> str:
     parts = [f"{total.successes:,} succeeded, {total.failures:,} failed"]
     if total.gpu_hours:
         lost = f"{_hours(total.lost_gpu_hours)} in runs without success"
@@ -116,13 +116,13 @@ def _money(cost: float | None, currency: str) -> str:
     return _UNKNOWN if cost is None else f"{cost:,.2f} {currency}".rstrip()
 
 
-def totals_lines(rows: Sequence[Totals], by: str, console: Console) -> Lines:
+def totals_lines(rows: Sequence[RunTotals], by: str, console: Console) -> Lines:
     """Yield a table of what runs took."""
     if not rows:
         yield from console.prose(_NONE, hanging="  ")
         return
     has_gpus, has_cost = any(row.gpu_hours for row in rows), any(row.cost is not None for row in rows)
-    columns: list[tuple[str, Callable[[Totals], str]]] = [
+    columns: list[tuple[str, Callable[[RunTotals], str]]] = [
         (by.upper(), lambda row: row.label or _UNKNOWN),
         ("RUNS", lambda row: f"{row.runs:,}"),
         ("FAILED", lambda row: f"{row.failures:,}"),
@@ -201,12 +201,12 @@ def history_json(past: Past) -> Json:
     }
 
 
-def totals_json(rows: Sequence[Totals]) -> list[Json]:
+def totals_json(rows: Sequence[RunTotals]) -> list[Json]:
     """Return the documented list of ``jobmon history --by ... --json``."""
     return [total_json(row) for row in rows]
 
 
-def total_json(total: Totals) -> Json:
+def total_json(total: RunTotals) -> Json:
     """Return what some runs took."""
     return {**total._asdict(), "currency": total.currency or None}
 

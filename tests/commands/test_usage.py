@@ -93,6 +93,14 @@ os._exit(run_guarded(command))
     assert done.stderr.startswith("jobmon: ")
 
 
+def test_in_a_folder_that_was_removed_the_user_is_told_to_change_it(shell: Shell) -> None:
+    done = shell.line("/bin/mkdir gone; cd gone; /bin/rmdir ../gone; jobmon check job.sh")
+    assert (done.returncode, done.stdout) == (74, "")
+    assert done.stderr.splitlines()[-1] == (
+        "jobmon: the current folder has been removed: change to another, e.g. `cd`"
+    )
+
+
 @pytest.mark.parametrize("option", ["--version", "-V"])
 def test_the_version_is_told(shell: Shell, option: str) -> None:
     done = shell.jobmon(option)

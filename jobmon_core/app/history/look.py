@@ -8,7 +8,7 @@ from jobmon_core.app.jobs.find import find_job
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.domain.job.history.baseline import unusual
 from jobmon_core.domain.job.history.nodes import WINDOW_S, suspect_nodes
-from jobmon_core.domain.job.history.totals import SORTS, TIMES, Totals, Wanted
+from jobmon_core.domain.job.history.totals import SORTS, TIMES, RunTotals, Wanted
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.store.history.index import open_history
 
@@ -26,7 +26,7 @@ class Past(NamedTuple):
     """Runs, the last ended first, and what all that were wanted took."""
 
     runs: list[HistoryRecord]
-    totals: list[Totals]  # by currency
+    totals: list[RunTotals]  # by currency
     damaged: int  # lines that cannot be read
 
 
@@ -41,7 +41,7 @@ class Among(NamedTuple):
 class Nodes(NamedTuple):
     """The nodes on which the user's runs of the last days ran."""
 
-    totals: list[Totals]  # by node
+    totals: list[RunTotals]  # by node
     suspects: list[SuspectNode]
 
 
@@ -55,7 +55,7 @@ def past_runs(ctx: Context, wanted: Wanted, sort: str, limit: int) -> Past:
         return Past(history.records(wanted, limit, SORTS[sort]), history.totals(wanted), history.damaged)
 
 
-def past_totals(ctx: Context, wanted: Wanted, by: str, sort: str) -> list[Totals]:
+def past_totals(ctx: Context, wanted: Wanted, by: str, sort: str) -> list[RunTotals]:
     """Return what the wanted runs took by one of `BY`: times in their order, else the highest first.
 
     Raises:

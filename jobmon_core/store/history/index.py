@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job.history.record import HistoryKey, HistoryRecord
-from jobmon_core.domain.job.history.totals import Totals, by_node, names_of
+from jobmon_core.domain.job.history.totals import RunTotals, by_node, names_of
 from jobmon_core.store.history.lines import MAX_LINE_BYTES, read_lines
 from jobmon_core.system.files import open_private, remove_file
 from jobmon_core.system.filesystem import Filesystem, LockScope
@@ -117,7 +117,7 @@ class History:
         query = f"SELECT {', '.join(_KEY)} FROM runs WHERE ended_s >= ?"  # noqa: S608 - our own words
         return {HistoryKey(*row) for row in self.index.execute(query, (since_s,))}
 
-    def totals(self, wanted: Wanted, by: str = "") -> list[Totals]:
+    def totals(self, wanted: Wanted, by: str = "") -> list[RunTotals]:
         """Return what the wanted runs took: all together, or by one of `BY`; one more for each currency."""
         where, values = _where(wanted)
         query = f"""
@@ -126,7 +126,7 @@ class History:
                 sum(gpu_hours * (outcome != 'success')), sum(cpu_hours * (outcome != 'success')),
                 sum(idle_gpu_hours), avg(wait_s), avg(run_s), max(ended_s), sum(cost), currency
             FROM runs WHERE {where} GROUP BY what, currency"""  # noqa: S608 - our own words
-        rows = [Totals(*row) for row in self.index.execute(query, values)]
+        rows = [RunTotals(*row) for row in self.index.execute(query, values)]
         return by_node(rows) if by == "node" else rows
 
 

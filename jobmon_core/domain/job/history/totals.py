@@ -38,7 +38,7 @@ class Wanted(NamedTuple):
     script: str = ""  # the digest of its text
 
 
-class Totals(NamedTuple):
+class RunTotals(NamedTuple):
     """What some runs took together. Hours are those for which resources were allocated."""
 
     label: str
@@ -68,9 +68,9 @@ def names_of(nodes: str) -> tuple[str, ...]:
     return node_names(nodes)
 
 
-def by_node(rows: Iterable[Totals]) -> list[Totals]:
+def by_node(rows: Iterable[RunTotals]) -> list[RunTotals]:
     """Return totals by node, given those by list of nodes: a run counts on each, its hours in equal parts."""
-    found: dict[tuple[str, str], list[Totals]] = {}
+    found: dict[tuple[str, str], list[RunTotals]] = {}
     for row in rows:
         names = names_of(row.label) or ("",)
         hours: dict[str, Any] = {each: getattr(row, each) / len(names) for each in _HOURS}
@@ -80,7 +80,7 @@ def by_node(rows: Iterable[Totals]) -> list[Totals]:
     return [_sum(each) for each in found.values()]
 
 
-def _sum(rows: Sequence[Totals]) -> Totals:
+def _sum(rows: Sequence[RunTotals]) -> RunTotals:
     runs = sum(row.runs for row in rows)
     sums: dict[str, Any] = {name: sum(getattr(row, name) for row in rows) for name in (*_COUNTS, *_HOURS)}
     means: dict[str, Any] = {

@@ -1,12 +1,12 @@
-"""Totals by node are made of totals by list of nodes."""
+"""RunTotals by node are made of totals by list of nodes."""
 
 from __future__ import annotations
 
-from jobmon_core.domain.job.history.totals import Totals, by_node
+from jobmon_core.domain.job.history.totals import RunTotals, by_node
 
 
-def totals(nodes: str, runs: int, gpu_hours: float, cost: float | None = None) -> Totals:
-    return Totals(nodes, runs, runs, 0, gpu_hours, 0.0, 0.0, 0.0, 0.0, 10.0 * runs, 60.0, 5, cost, "")
+def totals(nodes: str, runs: int, gpu_hours: float, cost: float | None = None) -> RunTotals:
+    return RunTotals(nodes, runs, runs, 0, gpu_hours, 0.0, 0.0, 0.0, 0.0, 10.0 * runs, 60.0, 5, cost, "")
 
 
 def test_a_run_counts_on_each_of_its_nodes_and_its_hours_in_equal_parts() -> None:
