@@ -46,10 +46,9 @@ class SlurmSubmitter:
             return job
 
         def load() -> None:
-            import jobmon_core.scheduler.slurm.sbatch_output  # noqa: F401 - while sbatch is running
-
-            if on_start:
+            if on_start:  # first, as the monitor takes longest to load: a quick sbatch ends before it
                 on_start()
+            import jobmon_core.scheduler.slurm.sbatch_output  # noqa: F401 - while sbatch is running
 
         started_s = int(self.clock())
         ran = self.runner.run_attached(["sbatch", *arguments], lines.append, load, report)
