@@ -263,9 +263,9 @@ def _connect_phone(ctx: Context) -> int:
         try:
             input("Press Enter when the phone shows the topic; then examples are sent. ")
         except (KeyboardInterrupt, EOFError):
-            return interrupted("no examples were sent; `jobmon test-alerts phone` sends them")
+            return interrupted("no examples were sent; `jobmon test phone` sends them")
     exit_code = send_samples(ctx, (CHANNEL,))
     if exit_code:
         undo = f'to undo this, remove {CHANNEL!r} from "channels" in {ctx.home.config}'
-        say(f"the channel stays configured; `jobmon test-alerts {CHANNEL}` tries it again; {undo}")
+        say(f"the channel stays configured; `jobmon test {CHANNEL}` tries it again; {undo}")
     return exit_code

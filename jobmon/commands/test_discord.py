@@ -32,6 +32,6 @@ def run(options: Options) -> int:
         failed += not result.worked
         tested += 1
     if not tested:
-        say("no Discord channel is configured; `jobmon test-alerts` tests the other channels")
+        say("no Discord channel is configured; `jobmon test` tests the other channels")
         return 1
     return int(failed > 0)

@@ -61,11 +61,11 @@ def advice(entry: OutboxEntry, status: JobStatus) -> str:
     if entry.given_up:
         if "`jobmon" in entry.given_up:
             return "or `jobmon forget --given-up JOB` drops it" if status.job.closed else ""
-        return "check the channel with `jobmon test-alerts`, then `jobmon replay JOB` sends the message again"
+        return "check the channel with `jobmon test`, then `jobmon replay JOB` sends the message again"
     if status.health.is_lost:
         return "its monitor is gone; `jobmon recover` sends the message"
     if entry.problem:
-        return "jobmon keeps trying; `jobmon test-alerts` checks the channel"
+        return "jobmon keeps trying; `jobmon test` checks the channel"
     return ""
 
 

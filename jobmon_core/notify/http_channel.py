@@ -83,12 +83,12 @@ DEAD, LATER, REFUSED = DeliveryOutcome.CHANNEL_DEAD, DeliveryOutcome.TRY_AGAIN, 
 _MAX_WAIT_S = 86_400.0  # the longest block by Discord that users have reported
 _MAX_WHY = 500  # characters of a reason
 _MAX_QUOTE = 300  # characters that a reason quotes from the response
-TEST_AGAIN = "Then run `jobmon test-alerts`."
+TEST_AGAIN = "Then run `jobmon test`."
 _NETWORK = (
     "Check that this machine can reach the host: on many clusters only login nodes can, or only through a "
     f"proxy (set HTTPS_PROXY). {TEST_AGAIN}"
 )
-_WAIT = "Run `jobmon test-alerts` again later. Messages about jobs are retried automatically."
+_WAIT = "Run `jobmon test` again later. Messages about jobs are retried automatically."
 REPORT = (
     "Please report this. If it happens to a message about a job, jobmon sends that once more in a plain form."
 )

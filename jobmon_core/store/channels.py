@@ -150,7 +150,7 @@ class ChannelFiles:
         """Mark a channel as one that refuses all messages.
 
         No monitor sends to it: Discord restricts clients that do. The mark holds until the channel's settings
-        change, `jobmon test-alerts` or `test-discord` reaches it, or `jobmon replay` sends one of its
+        change, `jobmon test` or `test-discord` reaches it, or `jobmon replay` sends one of its
         messages.
         """
         write_atomically(self._mark(fingerprint), why.encode("utf-8", "replace"))

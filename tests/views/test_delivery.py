@@ -34,10 +34,10 @@ def test_what_became_of_a_message_is_said_in_words(entry: OutboxEntry, words: st
 @pytest.mark.parametrize(
     ("entry", "health", "words"),
     [
-        (REFUSED, Health.ALIVE, "jobmon keeps trying; `jobmon test-alerts` checks the channel"),
+        (REFUSED, Health.ALIVE, "jobmon keeps trying; `jobmon test` checks the channel"),
         (REFUSED, Health.DEAD, "its monitor is gone; `jobmon recover` sends the message"),
         (ENTRY, Health.ALIVE, ""),
-        (replace(ENTRY, given_up="404"), Health.DONE, "check the channel with `jobmon test-alerts`, then"),
+        (replace(ENTRY, given_up="404"), Health.DONE, "check the channel with `jobmon test`, then"),
         (replace(ENTRY, given_up="add a webhook and run `jobmon recover`"), Health.DONE, "or `jobmon forget"),
     ],
 )

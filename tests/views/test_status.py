@@ -237,7 +237,7 @@ def test_an_undelivered_message_is_explained_with_what_to_do() -> None:
         replace(job_of(failed(), job_id=2), outbox=(given_up,)),
     )
     assert first.startswith("1: message not delivered: connection refused, next try ")
-    assert first.endswith("; jobmon keeps trying; `jobmon test-alerts` checks the channel")
+    assert first.endswith("; jobmon keeps trying; `jobmon test` checks the channel")
     assert second == f"2: message not delivered, given up: {given_up.given_up}"
 
 

@@ -53,7 +53,7 @@ _FIX = (
 )
 _ADVICE = {
     DEAD: _FIX,
-    LATER: "Run `jobmon test-alerts` again later. Messages about jobs are retried automatically.",
+    LATER: "Run `jobmon test` again later. Messages about jobs are retried automatically.",
     REFUSED: (
         "Ask the administrator of the mail server why it rejects this text. If it rejects a message about a "
         "job, jobmon sends that message once more, shorter and without its file."
