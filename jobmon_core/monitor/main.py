@@ -16,8 +16,8 @@ from jobmon_core.context import Context
 from jobmon_core.domain.errors import AlreadyWatched, JobForgotten, JobmonError, StorageFailed
 from jobmon_core.lifecycle.adopt import JobOffers, adopt_job
 from jobmon_core.lifecycle.process_state import ProcessState, hand_over
+from jobmon_core.monitor.jobless_messages import MessageSender, keep_sending
 from jobmon_core.monitor.loop import CODE_REPLACED, MonitorLoop, internal_error_text
-from jobmon_core.monitor.sender import MessageSender, keep_sending
 from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.store.owner import Owner
 from jobmon_core.system.clock import Clock, Wake

@@ -20,8 +20,8 @@ from jobmon_core.domain.delivery.outbox import Message
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.lifecycle import process_state
 from jobmon_core.lifecycle.process_state import ProcessState
+from jobmon_core.monitor.jobless_messages import MESSAGES, MessageSender
 from jobmon_core.monitor.main import run
-from jobmon_core.monitor.sender import MESSAGES, MessageSender
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import acquire_job
 from jobmon_core.system.clock import Wake

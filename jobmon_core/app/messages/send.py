@@ -12,7 +12,7 @@ from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.domain.messages.notice import notice
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.lifecycle.daemonize import detach
-from jobmon_core.monitor.sender import MESSAGES, MessageSender, keep_sending
+from jobmon_core.monitor.jobless_messages import MESSAGES, MessageSender, keep_sending
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context

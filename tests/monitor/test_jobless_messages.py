@@ -12,7 +12,7 @@ import pytest
 from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.delivery.outbox import KEPT_S, Message, OutboxEntry, StoredMessage
-from jobmon_core.monitor.sender import MESSAGES, MessageSender, keep_sending
+from jobmon_core.monitor.jobless_messages import MESSAGES, MessageSender, keep_sending
 from jobmon_core.notify.channels import CHANNEL_TYPES
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import Unreadable
