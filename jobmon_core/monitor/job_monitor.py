@@ -60,7 +60,7 @@ _RECHECK_S = 1.0  # the shortest wait for the next poll; also while another moni
 
 @dataclass(frozen=True, slots=True)
 class MonitorDeps:
-    """What the monitor of a job needs; tests replace each of them."""
+    """What the monitor of a job needs: `wiring` provides it, tests replace each of them."""
 
     scheduler: Scheduler
     queue: SharedQueue
