@@ -36,7 +36,10 @@ _REAL = _TESTS / "real"
 
 # xdist sets it in its workers; here, because test modules copy the environment when they are imported
 os.environ.pop("COLUMNS", None)
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` ignores it, and what tests start would inherit that
+# what tests start would inherit that `nohup` ignores the one, and a shell in its background jobs the other
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A slow machine must not fail a test, and the same code must get the same answer. With the option
 # `--hypothesis-profile random`, other examples are drawn each time; dev/fuzz searches for hours.
