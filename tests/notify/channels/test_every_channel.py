@@ -14,6 +14,7 @@ from jobmon_core.notify.test_message import worst_case_message
 from tests.support.channel_cases import BY_KIND, ENTRY, HTTP_CASES, NOW, Case, channel_at, config_of
 from tests.support.channel_shapes import MAX_BODY_BYTES, faults
 from tests.support.discord_answers import Scripted, close_read, hang
+from tests.support.documentation import page
 from tests.support.receiver import Receiver
 
 DELIVERED, LATER, DEAD = DeliveryOutcome.DELIVERED, DeliveryOutcome.TRY_AGAIN, DeliveryOutcome.CHANNEL_DEAD
@@ -160,3 +161,8 @@ def test_a_late_or_repeated_message_says_so(case: Case, tone: Tone) -> None:
 def test_each_type_has_a_case_here_or_tests_of_its_own() -> None:
     own_tests = {"discord", "email", "terminal", "log", "program"}
     assert {case.kind for case in HTTP_CASES} | own_tests == set(CHANNEL_TYPES)
+
+
+def test_each_type_is_documented() -> None:
+    text = page("messages")
+    assert [kind for kind in CHANNEL_TYPES if f"\n| `{kind}` |" not in text] == []
