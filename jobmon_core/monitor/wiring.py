@@ -96,6 +96,7 @@ class _JobWork:
             partial(self._changes_of, job),
             ctx.home.bundle_file,
             ctx.telemetry,
+            ctx.home.history,
             ctx.clock.now,
         )
         note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"

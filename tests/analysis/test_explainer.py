@@ -75,7 +75,14 @@ def end_files(tmp_path: Path, progress: JobProgress, telemetry: TaskTelemetry) -
 
     missing = tmp_path / "no_patterns.json"
     return EndFiles(
-        read, read, missing, lambda _: {}, lambda *_: tmp_path / "bundle", lambda *_: telemetry, lambda: 0.0
+        read,
+        read,
+        missing,
+        lambda _: {},
+        lambda *_: tmp_path / "bundle",
+        lambda *_: telemetry,
+        tmp_path,
+        lambda: 0.0,
     )
 
 

@@ -49,9 +49,15 @@ def end_steps(job: WatchedJob, keys: tuple[str, ...], files: EndFiles) -> list[S
         measured = with_measured_use(job, explained, files.telemetry_of)
         return with_bundles(job, measured, files, os.environ)
 
+    def with_comparison(found: Diagnoses) -> Diagnoses:
+        from jobmon_core.analysis.ending.history import with_history
+
+        return with_history(job, found, files)
+
     return [
         Step(diagnose, _LOGS_TIMEOUT_S, "the analysis of the logs failed"),
         Step(with_changes, _CHANGES_TIMEOUT_S, "what changed since the job last worked is not known"),
         Step(with_verdicts, _TIMEOUT_S, "the outputs could not be verified"),
         Step(with_diagnostics, _TIMEOUT_S, "no diagnostics were saved"),
+        Step(with_comparison, _TIMEOUT_S, "the run was not compared with earlier ones"),
     ]

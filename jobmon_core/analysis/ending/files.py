@@ -22,4 +22,5 @@ class EndFiles(NamedTuple):
     changes_of: Callable[[Mapping[str, Diagnosis]], dict[str, str]]  # since the job last worked, by task
     bundle_path: Callable[[str, str], Path]  # of the state id of a job and the key of a task
     telemetry_of: Callable[[str, str], TaskTelemetry]  # likewise
+    history: Path  # the folder; may be missing
     now: Callable[[], float]  # Unix seconds

@@ -228,6 +228,8 @@ def _work_fields(diagnosis: Diagnosis) -> Iterator[Field]:
 def _hint_fields(diagnosis: Diagnosis) -> Iterator[Field]:
     if diagnosis.changes:
         yield Field("Changed", diagnosis.changes)
+    if diagnosis.compared:
+        yield Field("Compared", diagnosis.compared)
     if diagnosis.bundle:
         yield Field("Diagnostics bundle", diagnosis.bundle)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.job.history.record import HistoryRecord
+from jobmon_core.domain.job.history.record import HistoryKey, HistoryRecord
 from jobmon_core.system.files import open_private, private_folder, storage_errors
 from jobmon_core.system.json_codec import from_json, to_json
 from jobmon_core.system.lock import lock
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_LINE_BYTES = 64 * 1024  # a longer line is not ours
+_RECENT_BYTES = 256 * 1024  # of each file: some 350 runs
+_RECENT_MONTHS = 2
+_MONTH = len("2026-11")
 
 
 def append(folder: Path, records: Iterable[HistoryRecord], host: str, now_s: float) -> None:
@@ -49,6 +53,33 @@ def _append(file: IO[bytes], lines: bytes) -> None:
     except OSError:
         os.ftruncate(file.fileno(), end)
         raise
+
+
+def recent(folder: Path, name: str = "") -> list[HistoryRecord]:
+    """Return runs of the latest two months, as far as the ends of their files go, or only those of a name.
+
+    Without the index, which a monitor's child need not load. What cannot be read is left out.
+    """
+    names = sorted((path.name for path in folder.glob("*.jsonl")), reverse=True)
+    months = sorted({each[:_MONTH] for each in names}, reverse=True)[:_RECENT_MONTHS]
+    wanted = json.dumps(name).encode()
+    found: dict[HistoryKey, HistoryRecord] = {}
+    for path in (folder / each for each in reversed(names) if each[:_MONTH] in months):
+        for line in _last_lines(path):
+            if not name or wanted in line:
+                with suppress(ValueError):  # torn, or written by something else
+                    record = from_json(HistoryRecord, json.loads(line))
+                    found[record.key] = record
+    return [*found.values()]
+
+
+def _last_lines(path: Path) -> list[bytes]:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _RECENT_BYTES))
+            return file.read(_RECENT_BYTES).splitlines()
+    except OSError:
+        return []
 
 
 def read_lines(folder: Path, places: Iterable[tuple[str, int]]) -> list[HistoryRecord]:

@@ -86,7 +86,9 @@ def end_files(home: Home, progress: JobProgress | None = None) -> EndFiles:
     def read() -> JobProgress:
         return progress or JobProgress()
 
-    return EndFiles(read, read, home.patterns, lambda _: {}, home.bundle_file, telemetry, lambda: NOW_S)
+    return EndFiles(
+        read, read, home.patterns, lambda _: {}, home.bundle_file, telemetry, home.history, lambda: NOW_S
+    )
 
 
 def completed(

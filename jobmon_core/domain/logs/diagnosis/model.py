@@ -91,6 +91,7 @@ class Diagnosis:
     figures: str = ""  # the last ones of the log, e.g. ``loss 0.412, accuracy 0.93``
     also_seen: tuple[str, ...] = ()  # titles of those ``symptoms`` that say more than that a process ended
     changes: str = ""  # since the job last worked, e.g. ``since 8101 succeeded: torch 2.3 -> 2.4``
+    compared: str = ""  # in what the run stands out among earlier ones of its name; a node that kills runs
     has_course: bool = False  # it was recorded, so that a report has charts
     outputs: str = ""  # what became of them, e.g. ``8 of 8 shards, 1.2 GiB``
     outputs_verified: bool = False  # all that was named is there, and nothing that was checked is damaged

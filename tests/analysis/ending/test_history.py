@@ -1,0 +1,93 @@
+"""What the history says about a run that has just ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.analysis.ending.files import EndFiles
+from jobmon_core.analysis.ending.history import with_history
+from jobmon_core.domain.job.history.record import HistoryRecord
+from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis
+from jobmon_core.domain.slurm.rows import Usage
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.store.history.lines import append
+from jobmon_core.store.telemetry import TaskTelemetry
+
+NOW_S = 1_795_900_000.0
+END = End(
+    JobState.COMPLETED,
+    "COMPLETED",
+    Outcome.SUCCESS,
+    Source.QUEUE,
+    started_s=int(NOW_S) - 600,
+    ended_s=int(NOW_S),
+    nodes="n77",
+    usage=Usage(max_rss_bytes=8 << 30),
+)
+JOB = WatchedJob(
+    "t-12", 12, NOW_S - 700, name="train", tasks={"": Task("", submit_s=int(NOW_S) - 650, end=END)}
+)
+EARLIER = [
+    HistoryRecord(
+        number,
+        1,
+        NOW_S,
+        state_id=f"t-{number}",
+        name="train",
+        outcome="success",
+        nodes=f"n{number}",
+        ended_s=int(NOW_S) - 1000 + number,
+        memory_peak=4 << 30,
+    )
+    for number in range(50)
+]
+
+
+def compared(folder: Path, job: WatchedJob = JOB, cause: str | None = None) -> str:
+    def read() -> JobProgress:
+        return JobProgress()
+
+    telemetry = TaskTelemetry(folder / "none")
+    files = EndFiles(
+        read, read, folder, lambda _: {}, lambda *_: folder, lambda *_: telemetry, folder, lambda: NOW_S
+    )
+    return with_history(job, {"": Diagnosis(cause, "", "", "")}, files)[""].compared
+
+
+def test_a_run_that_takes_more_memory_than_the_last_five_of_its_name_says_so(tmp_path: Path) -> None:
+    append(tmp_path, EARLIER, "a", NOW_S)
+    assert compared(tmp_path).startswith(
+        "This run takes more memory than usual: 8.0 GiB; the last 5 took 4.0 GiB,"
+    )
+    assert compared(tmp_path, replace(JOB, name="eval")) == ""
+
+
+def test_without_a_history_there_is_nothing_to_say(tmp_path: Path) -> None:
+    assert compared(tmp_path / "none") == ""
+
+
+@pytest.mark.parametrize(("died_before", "is_named"), [(3, True), (0, False)])
+def test_the_node_that_killed_this_run_and_others_is_named(
+    tmp_path: Path, died_before: int, *, is_named: bool
+) -> None:
+    dead = EARLIER[0]._replace(outcome="failure", cause="node_fail", nodes="n77", memory_peak=None)
+    append(
+        tmp_path, [*EARLIER, *(dead._replace(job_id=90 + each) for each in range(died_before))], "a", NOW_S
+    )
+    end = replace(END, state=JobState.NODE_FAIL, outcome=Outcome.FAILURE, usage=Usage())
+    failed = replace(JOB, tasks={"": replace(JOB.tasks[""], end=end)})
+    assert ("--exclude=n77" in compared(tmp_path, failed, "node_fail")) is is_named
+    assert compared(tmp_path, failed, "cuda_oom") == "" or is_named
+
+
+def test_damaged_lines_are_left_out(tmp_path: Path) -> None:
+    append(tmp_path, EARLIER, "a", NOW_S)
+    (path,) = tmp_path.glob("*.jsonl")
+    with path.open("ab") as file:
+        file.write(b'{"name":"train"\n\xff"train"\n{"job_id":1,"name":"train"}\n')
+    assert "more memory than usual" in compared(tmp_path)
