@@ -148,7 +148,7 @@ def test_the_log_says_why_a_message_is_not_delivered(tmp_path: Path, problem: st
     assert events[-1].startswith(f"12: message 12/end {logged}")
 
 
-def test_an_unchanged_job_is_saved_every_ten_minutes_and_a_change_at_once(tmp_path: Path) -> None:
+def test_an_unchanged_job_is_saved_every_five_minutes_and_a_change_at_once(tmp_path: Path) -> None:
     slurm, clock, store = FakeScheduler(), FakeClock(), CountingStore(tmp_path)
     slurm.queue = [(row("12", "RUNNING"),)]
     slurm.records = [(record("12", "RUNNING"),)]
@@ -162,8 +162,8 @@ def test_an_unchanged_job_is_saved_every_ten_minutes_and_a_change_at_once(tmp_pa
         return CountingStore.saves - before
 
     written_in(2)
-    assert written_in(50) == 2  # half an hour
-    assert clock.now_s - (store.load("slurm-12-x").answered_s or 0.0) < 600.0
+    assert written_in(50) == 5  # half an hour
+    assert clock.now_s - (store.load("slurm-12-x").answered_s or 0.0) < 300.0
     assert watch.job.answered_s == clock.now_s  # it was asked all the while
     slurm.queue = [(row("12", "SUSPENDED"),)]
     assert written_in(1) >= 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SAVE_INTERVAL_S = 600.0  # between two saved states of a job in which nothing changes but the last answer
+SAVE_INTERVAL_S = 300.0  # between two saved states of a job in which nothing changes but the last answer
 NO_HURRY_S = float("inf")  # the time limit of a query that may take any time
 _ACCOUNTING_WAITS_S = (2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
