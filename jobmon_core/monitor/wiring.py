@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     Save = Callable[[WatchedJob], None]
 
 _CARD_TIMEOUT_S, _CARD_RETRY_S = 20.0, 60.0
-_RECORD_TIMEOUT_S, _RECORD_RETRY_S = 60.0, 300.0
+_RECORD_TIMEOUT_S, _RECORD_RETRY_S = 60.0, 30.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def test_a_run_that_cannot_be_added_does_not_delay_its_message_and_is_added_late
     assert user.job(job_id).record_due_s is not None
     blocked.unlink()
     assert user.jobmon("recover").returncode == 0
-    eventually(lambda: user.job(job_id).record_due_s is None, 400)
+    eventually(lambda: user.job(job_id).record_due_s is None)
     assert len(_runs(user, job_id)) == 1
 
 
