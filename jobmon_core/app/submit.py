@@ -50,7 +50,7 @@ class SubmitJob:
         """
         self._ctx = ctx
         # one monitor for a whole group
-        self._starter = MonitorStarter(ctx, at_most=bool(request.group or request.group_run))
+        self._starter = MonitorStarter(ctx, at_most=1 if request.group or request.group_run else 0)
         self._tell = tell
         self._request = request
         self._on_saved = on_saved

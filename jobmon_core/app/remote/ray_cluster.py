@@ -72,7 +72,7 @@ def submit_to_ray(
     """
     if group:
         checked_name(group)
-    starter = MonitorStarter(ctx, at_most=bool(group))
+    starter = MonitorStarter(ctx, at_most=1 if group else 0)
     wanted, place, request = settings.restart if settings else None, None, dict(description)
     if settings and wanted and wanted.mode is not RestartMode.OFF:
         request = _restartable(settings, wanted, request)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerMissing
@@ -17,13 +16,16 @@ if TYPE_CHECKING:
     from jobmon_core.system.runner import Runner
 
 
-@dataclass(frozen=True, slots=True)
 class SlurmSubmitter:
     """Runs sbatch, and searches for the job if that prints no id."""
 
-    runner: Runner
-    finder: Callable[[], SubmissionFinder]
-    clock: Callable[[], float] = time.time
+    def __init__(  # no dataclass, whose module the user of a submission would wait for
+        self, runner: Runner, finder: Callable[[], SubmissionFinder], clock: Callable[[], float] = time.time
+    ) -> None:
+        """Set up without any I/O."""
+        self.runner = runner
+        self.finder = finder
+        self.clock = clock
 
     def submit(
         self,
