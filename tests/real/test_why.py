@@ -162,7 +162,7 @@ def _submit_all(user: User) -> dict[str, str]:
     found = _reasons(user)
     assert {job_id: found.get(job_id) for job_id in waiting_for} == waiting_for
     estimate = ("squeue", "-h", "-j", jobs["resources"], "-o", "%S")
-    eventually(lambda: user.slurm(*estimate) != "N/A")  # Slurm makes it some time after the reason
+    eventually(lambda: user.slurm(*estimate).strip() != "N/A")  # Slurm makes it some time after the reason
     return jobs
 
 
