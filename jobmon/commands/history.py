@@ -24,7 +24,6 @@ from jobmon.views.history import (
     history_json,
     history_lines,
     run_json,
-    total_json,
     totals_json,
     totals_lines,
 )
@@ -34,6 +33,10 @@ from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.job.history.totals import BY, SORTS, Wanted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from jobmon.views.console import Lines
+    from jobmon.views.model import Json
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
@@ -126,32 +129,32 @@ def _backfill(ctx: Context, options: Options) -> int:
 
 def _print_run(ctx: Context, options: Options) -> None:
     found = run_among(ctx, options.job)
-    if options.json:
-        print_json(among_json(found))
-    elif options.csv:
-        print(csv_text([run_json(each) for each in (found.run, *found.alike)]), end="")
-    else:
-        print_lines(among_lines(found, ctx.clock.now(), table_console()))
+    runs = (found.run, *found.alike)
+    lines = among_lines(found, ctx.clock.now(), table_console())
+    _print(options, lambda: among_json(found), lambda: [run_json(each) for each in runs], lines)
 
 
 def _print_totals(ctx: Context, options: Options) -> None:
     rows = past_totals(ctx, _wanted(ctx, options), options.by, options.sort)
-    if options.json:
-        print_json(totals_json(rows))
-    elif options.csv:
-        print(csv_text([total_json(row) for row in rows]), end="")
-    else:
-        print_lines(totals_lines(rows, options.by, table_console()))
+    lines = totals_lines(rows, options.by, table_console())
+    _print(options, lambda: totals_json(rows), lambda: totals_json(rows), lines)
 
 
 def _print_runs(ctx: Context, options: Options) -> None:
     past = past_runs(ctx, _wanted(ctx, options), options.sort, options.lines or -1)
+    lines = history_lines(past, ctx.clock.now(), table_console())
+    _print(options, lambda: history_json(past), lambda: [run_json(run) for run in past.runs], lines)
+
+
+def _print(
+    options: Options, as_json: Callable[[], object], rows: Callable[[], Sequence[Json]], lines: Lines
+) -> None:
     if options.json:
-        print_json(history_json(past))
+        print_json(as_json())
     elif options.csv:
-        print(csv_text([run_json(run) for run in past.runs]), end="")
+        print(csv_text(rows()), end="")
     else:
-        print_lines(history_lines(past, ctx.clock.now(), table_console()))
+        print_lines(lines)
 
 
 def _wanted(ctx: Context, options: Options) -> Wanted:

@@ -54,7 +54,7 @@ def _damage(damaged: int, console: Console) -> Lines:
 
 def _row(run: HistoryRecord, now_s: float) -> tuple[Cell, ...]:
     return (
-        Cell(ref_text(run)),
+        Cell(str(run.ref)),
         Cell(run.run or run.name),
         Cell(state_text(run), _style(run)),
         Cell(clock(run.ended_s, now_s) if run.ended_s else _UNKNOWN),
@@ -64,12 +64,6 @@ def _row(run: HistoryRecord, now_s: float) -> tuple[Cell, ...]:
         Cell(_pace_text(run)),
         Cell(run.cause or _UNKNOWN),
     )
-
-
-def ref_text(run: HistoryRecord) -> str:
-    """Return the id of a run as other commands take it."""
-    joint = "" if not run.task or run.task.startswith("+") else "_"
-    return f"{run.job_id}{joint}{run.task}"
 
 
 def state_text(run: HistoryRecord) -> str:
@@ -150,7 +144,7 @@ def totals_lines(rows: Sequence[RunTotals], by: str, console: Console) -> Lines:
 def among_lines(found: Among, now_s: float, console: Console) -> Lines:
     """Yield one run, the figures of those like it, and these runs."""
     run, alike = found.run, found.alike
-    yield console.styled(f"{ref_text(run)} {run.run or run.name}: {state_text(run)}", Style.BOLD)
+    yield console.styled(f"{run.ref} {run.run or run.name}: {state_text(run)}", Style.BOLD)
     rows = [
         row
         for name, figure, text in _FIGURES
@@ -244,7 +238,7 @@ def nodes_json(found: Nodes) -> Json:
 def run_json(run: HistoryRecord) -> Json:
     """Return a run; what is not known is null."""
     return {
-        "job_id": ref_text(run),
+        "job_id": str(run.ref),
         **known_fields(run, "cluster", "backend", "name", "run", "group", "user", "partition", "lineage"),
         **fields(run, "attempt"),
         **known_fields(run, "state", "outcome"),

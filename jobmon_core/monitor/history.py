@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.ending.history import records_of
-from jobmon_core.domain.job.history.record import Surroundings, record_of_row
+from jobmon_core.analysis.ending.measured_use import node_histories
+from jobmon_core.domain.job.history.record import Surroundings, record_of, record_of_row
 from jobmon_core.domain.job.tracking.apply_accounting import is_row_of
 from jobmon_core.store.history.lines import append
 
@@ -42,7 +42,12 @@ def _records(ctx: Context, job: WatchedJob) -> Iterator[HistoryRecord]:
         commit=taken.git.commit if taken and taken.git else "",
     )
     progress = ctx.progress_file(job.id).read()
-    return records_of(job, progress, ctx.telemetry, around, ctx.clock.now())
+    for key, task in job.tasks.items():
+        if task.end is not None:
+            start_s = task.end.started_s
+            nodes = () if start_s is None else node_histories(ctx.telemetry(job.id, key), start_s)
+            of_task = around._replace(progress=progress.tasks.get(key), nodes=nodes)
+            yield record_of(job, task, task.end, of_task, ctx.clock.now())
 
 
 def _earlier_runs(ctx: Context, job: WatchedJob, rows: Iterable[JobRow]) -> Iterator[HistoryRecord]:

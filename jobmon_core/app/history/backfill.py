@@ -32,9 +32,7 @@ class Backfilled(NamedTuple):
     known: int  # that the history had already
 
 
-def backfill(
-    ctx: Context, since_s: float, report: Callable[[float, int, int], None], pause_s: float = _PAUSE_S
-) -> Backfilled:
+def backfill(ctx: Context, since_s: float, report: Callable[[float, int, int], None]) -> Backfilled:
     """Add the runs that ended since then (Unix seconds), with one query for each week.
 
     After each, ``report`` takes the end of that week, how many runs ended in it, and how many are new.
@@ -59,7 +57,7 @@ def backfill(
         report(until_s, len(found), len(new))
         since_s = until_s
         if since_s < now_s:
-            ctx.clock.wait(pause_s)
+            ctx.clock.wait(_PAUSE_S)
     return Backfilled(added, known)
 
 

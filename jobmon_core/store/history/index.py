@@ -32,7 +32,7 @@ _VERSION = 1  # one of another version is made anew
 _BUSY_TIMEOUT_S = 10.0  # for another command that updates the index
 _HOUR_S = 3600.0
 _KEY = ("cluster", "job_id", "task", "submit_s")
-# columns, each with the value of a record; names in a field of a record, or an expression
+# in the order of `_row`
 _COLUMNS = (
     *_KEY,
     *("own", "noted_s", "file", "place", "ended_s", "started_s", "wait_s", "name", "grp", "run", "lineage"),
@@ -45,7 +45,7 @@ _SCHEMA = (
     "CREATE INDEX by_end ON runs (ended_s)",
     f"PRAGMA user_version = {_VERSION}",
 )
-# a later line corrects an earlier one, but never what accounting says our own record
+# a later line corrects an earlier one, but one from accounting never corrects our own
 _ADD = f"""
 INSERT INTO runs VALUES ({", ".join("?" * len(_COLUMNS))})
 ON CONFLICT DO UPDATE SET {", ".join(f"{each} = excluded.{each}" for each in _COLUMNS)}

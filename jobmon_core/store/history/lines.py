@@ -33,9 +33,9 @@ def append(folder: Path, records: Iterable[HistoryRecord], host: str, now_s: flo
     lines = b"".join(json.dumps(to_json(each), separators=(",", ":")).encode() + b"\n" for each in records)
     month = time.strftime("%Y-%m", time.gmtime(now_s))
     path = private_folder(folder) / f"{month}.{host.partition('.')[0]}.jsonl"
-    with storage_errors(path, "written"):
+    with storage_errors(path, "written"), lock(folder / "append.lock"):
         descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
-        with lock(folder / "append.lock"), open(descriptor, "r+b", buffering=0) as file:
+        with open(descriptor, "r+b", buffering=0) as file:
             _append(file, lines)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.finding import Finding, warned
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.humanize import duration, listed, number, size
 
 if TYPE_CHECKING:
@@ -91,7 +91,5 @@ def unusual(run: HistoryRecord, alike: Iterable[HistoryRecord], job: str) -> Ite
         if value is not None and is_unusual(value, earlier):
             texts = [figure.text(each) for each in earlier[:COMPARED]]
             what = figure.what.format(figure.text(value), unit=run.unit or "unit")
-            finding = warned(f"this run {what}; the last {COMPARED} took {listed(texts, COMPARED)}")
-            yield Finding(
-                finding.severity, finding.text, figure.advice.format(job=job), tuple(texts), id=figure.id
-            )
+            text = f"this run {what}; the last {COMPARED} took {listed(texts, COMPARED)}"
+            yield Finding(Severity.WARNING, text, figure.advice.format(job=job), tuple(texts), id=figure.id)

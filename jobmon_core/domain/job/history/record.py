@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.job.efficiency.model import IDLE_PERCENT
 from jobmon_core.domain.logs.diagnosis.model import MeasuredUse
+from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
 from jobmon_core.domain.slurm.states import outcome_of
 
 if TYPE_CHECKING:
@@ -90,6 +91,11 @@ class HistoryRecord(NamedTuple):
     def key(self) -> HistoryKey:
         """What distinguishes it from all other runs."""
         return HistoryKey(self.cluster, self.job_id, self.task, self.submit_s)
+
+    @property
+    def ref(self) -> JobRef:
+        """What commands call it."""
+        return ref_of(self.job_id, self.task)
 
     @property
     def wait_s(self) -> float | None:
