@@ -51,7 +51,7 @@ function _shtab_jobmon_using
 end
 
 set -g _shtab_jobmon_commands submit chain check run watch rerun restart group 'group add' 'group submit' 'group status' 'group list' 'group wait' 'group log' 'group cancel' 'group hold' 'group release' 'group resubmit-failed' 'group forget' wait cancel status top show logs progress diagnose diff report history nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns 'patterns list' 'patterns check' 'patterns test' prune replay test-alerts verify where why
-set -g _shtab_jobmon_opts_with_value --address --after --against --as --at --backend --by --cause --chdir --check-interval --checkpoint-dir --checkpoint-pattern --checkpoints --error --every --exit-code --files --for --from --gpu-ids --group --host --html --install --interval --job-config --job-name --launch-timeout --level --limit --lines --log --log-dir --log-pattern --max-restarts --messages --name --namespace --node --note --num-workers --older-than --output --output-dir --output-pattern --pid --pid-file --pod --port --process --records --restart --restart-on --resume-arg --since --sort --stall-timeout --state --status --stop-after --then --title --to --total-items --wait -e -l -n -o -s -t
+set -g _shtab_jobmon_opts_with_value --address --after --against --as --at --backend --by --cause --chdir --check-interval --checkpoint-dir --checkpoint-pattern --checkpoints --error --every --exit-code --files --for --from --gpu-ids --group --host --html --install --interval --job-config --job-name --launch-timeout --level --limit --lines --log --log-dir --log-pattern --max-restarts --messages --name --namespace --node --note --num-workers --older-than --output --output-dir --output-pattern --pid --pid-file --pod --port --process --progress-every --records --restart --restart-on --resume-arg --since --sort --stall-timeout --state --status --stop-after --then --title --to --total-items --wait -e -l -n -o -s -t
 
 complete -c jobmon -e
 complete -c jobmon -f
@@ -107,6 +107,7 @@ complete -c jobmon -n '_shtab_jobmon_using run' -l checkpoint-dir -xka "(__fish_
 complete -c jobmon -n '_shtab_jobmon_using run' -l checkpoint-pattern -x -d 'which files or folders are its checkpoints'
 complete -c jobmon -n '_shtab_jobmon_using run' -l stall-timeout -x -d 'warn after this time without progress and without output'
 complete -c jobmon -n '_shtab_jobmon_using run' -l check-interval -x -d 'look at its progress this often, at most every 5 seconds (default: poll.running_s, 30)'
+complete -c jobmon -n '_shtab_jobmon_using run' -l progress-every -x -d 'send a message about how far it is this often, e.g. 2h, at most every 10 minutes (default: none)'
 complete -c jobmon -n '_shtab_jobmon_using run' -l no-agent -d 'start nothing beside it: no figures of its GPUs, memory and processes'
 complete -c jobmon -n '_shtab_jobmon_using run' -l launch-timeout -x -d 'warn if a worker, a GPU or its first output is missing this long after its start'
 complete -c jobmon -n '_shtab_jobmon_using run' -l restart -x -d 'submit the job again from its newest complete checkpoint if it fails by no fault of its own, see docs/restarts.md; "observe" only says after the end what would be done, "off" overrides the job configuration, and a JSON object takes the place of its section `restart` (default: as that says, else off)'
@@ -143,6 +144,7 @@ complete -c jobmon -n '_shtab_jobmon_using watch' -l checkpoint-dir -xka "(__fis
 complete -c jobmon -n '_shtab_jobmon_using watch' -l checkpoint-pattern -x -d 'which files or folders are its checkpoints'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l stall-timeout -x -d 'warn after this time without progress and without output'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l check-interval -x -d 'look at its progress this often, at most every 5 seconds (default: poll.running_s, 30)'
+complete -c jobmon -n '_shtab_jobmon_using watch' -l progress-every -x -d 'send a message about how far it is this often, e.g. 2h, at most every 10 minutes (default: none)'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l no-agent -d 'start nothing beside it: no figures of its GPUs, memory and processes'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l launch-timeout -x -d 'warn if a worker, a GPU or its first output is missing this long after its start'
 complete -c jobmon -n '_shtab_jobmon_using watch; and test $_shtab_jobmon_npos -ge 0' -ka "(jobmon completion jobs 2>/dev/null)" -d 'job ids; of Ray, submission ids; with --host words as above'

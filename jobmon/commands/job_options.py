@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from jobmon.commands.common import Options, Parser, absolute, add_flags, positive
 from jobmon.errors import say
 from jobmon_core.app.jobs.job_config import read_settings, settings_beside
+from jobmon_core.domain.humanize import seconds_of
 from jobmon_core.domain.job.job_settings import JobSettings
 
 if TYPE_CHECKING:
@@ -20,9 +21,7 @@ _AS_GIVEN = (
     *("num_workers", "total_items", "no_agent"),
     *("output_pattern", "log_pattern", "checkpoint_pattern"),
 )
-_TIMES = ("check_interval", "launch_timeout", "stall_timeout")
-_SUFFIXES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-_MAX_S = 30 * 86_400.0
+_TIMES = ("check_interval", "launch_timeout", "stall_timeout", "progress_every")
 
 
 def add_job_options(parser: Parser) -> None:
@@ -69,16 +68,12 @@ def job_settings(options: Options, script: str = "") -> JobSettings | None:
 
 def seconds(text: str) -> float:
     """Parse a time of up to 30 days, e.g. ``300`` (seconds), ``5m`` or ``2h``, for argparse."""
-    number = text.strip()
-    factor = _SUFFIXES.get(number[-1:], 0.0)
     try:
-        value = float(number[:-1] if factor else number) * (factor or 1.0)
-    except ValueError:
-        value = 0.0
-    if not (text.isascii() and 0 < value <= _MAX_S):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a time of up to 30 days; expected seconds, or e.g. 90s, 5m or 2h"
-        )
+        value = seconds_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if not value:
+        raise argparse.ArgumentTypeError("must be more than 0")
     return value
 
 
@@ -112,5 +107,11 @@ _OPTIONS: tuple[tuple[str, Callable[[str], object], str, str], ...] = (
         seconds,
         "SECONDS",
         "look at its progress this often, at most every 5 seconds (default: poll.running_s, 30)",
+    ),
+    (
+        "--progress-every",
+        seconds,
+        "TIME",
+        "send a message about how far it is this often, e.g. 2h, at most every 10 minutes (default: none)",
     ),
 )

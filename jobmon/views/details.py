@@ -325,6 +325,7 @@ def _parts(settings: JobSettings) -> Lines:
         "progress patterns": len(settings.progress_patterns) or None,
         "error patterns": len(settings.error_patterns) or None,
         "check every": text_of(settings.check_interval_s, span),
+        "progress message every": text_of(settings.progress_every_s, span),
         "launch timeout": text_of(settings.launch_timeout_s, span),
         "stall timeout": text_of(settings.stall_timeout_s, span),
         "slowdown warning at": settings.slowdown_percent and f"-{settings.slowdown_percent:g}%",

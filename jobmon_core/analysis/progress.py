@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -40,6 +41,7 @@ from jobmon_core.domain.logs.progress.log.fold import ReaderState
 from jobmon_core.domain.logs.progress.log.judge import judge, with_total, with_total_of_checkpoint
 from jobmon_core.domain.logs.progress.model import History, Progress, Sample, WorkerProgress
 from jobmon_core.domain.logs.progress.workers import worker_progress
+from jobmon_core.domain.messages.periodic import periodic_event
 from jobmon_core.domain.node.launch.judge import without_repeats
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.observe.progress.reader import read_progress
@@ -90,6 +92,7 @@ class _LookInputs(NamedTuple):
     files_elsewhere: FilesElsewhere
     lineages: LineageStore | None
     file_of: Callable[[str], Path]
+    every_s: float
 
 
 def follow_progress(
@@ -101,13 +104,17 @@ def follow_progress(
     *,
     files_elsewhere: FilesElsewhere = lambda _: None,
     lineages: LineageStore | None = None,
+    every_s: float = 0.0,
 ) -> dict[str, Followed]:
     """Read on in the logs of these jobs, look at their outputs, and update their progress files.
 
     Without ``telemetry_of``, what agents measured is not judged; without ``lineages``, not whether an attempt
-    resumed. ``files_elsewhere`` returns the outputs of a job whose files cannot be read here.
+    resumed. ``files_elsewhere`` returns the outputs of a job whose files cannot be read here. ``every_s`` is
+    the period of messages about how far jobs are, where the job itself names none; 0: there are none.
     """
-    look = _LookInputs(now_s, user_patterns, telemetry_of, Listings(), files_elsewhere, lineages, file_of)
+    look = _LookInputs(
+        now_s, user_patterns, telemetry_of, Listings(), files_elsewhere, lineages, file_of, every_s
+    )
     return {job.id: _follow_safely(job, file_of(job.id), look) for job in jobs}
 
 
@@ -137,7 +144,16 @@ def _follow(job: WatchedJob, file: JsonFile[ProgressState], look: _LookInputs) -
     if record != before:
         file.write(replace(record, updated_s=look.now_s))
     rechecks = (task.errors.recheck_s for task in record.tasks.values())
-    return Followed(record.events, recheck_s=min(filter(None, rechecks), default=None))
+    every_s = job.own_settings.progress_every_s
+    every_s = look.every_s if every_s is None else every_s
+    periodic = periodic_event(job, record.tasks, every_s, look.now_s, _clock) if every_s else None
+    events = (*record.events, periodic) if periodic else record.events
+    return Followed(events, recheck_s=min(filter(None, rechecks), default=None))
+
+
+def _clock(at_s: float, now_s: float) -> str:
+    at, now = time.localtime(at_s), time.localtime(now_s)
+    return time.strftime("%H:%M" if at[:3] == now[:3] else "%Y-%m-%d %H:%M", at)
 
 
 def _with_look(

@@ -222,7 +222,7 @@ def _agent(top: Section) -> AgentSettings:
 
 def _policy(top: Section, messages: Section) -> Policy:
     default = Policy()
-    poll, accounting = top.section("poll"), top.section("accounting")
+    poll, accounting, progress = map(top.section, ("poll", "accounting", "progress"))
     floor_s = poll.number("floor_s", default.floor_s, 0)
     policy = Policy(
         running_s=max(floor_s, poll.number("running_s", default.running_s, MIN_POLL_S)),
@@ -236,7 +236,8 @@ def _policy(top: Section, messages: Section) -> Policy:
         also=messages.choices("also", ALSO),
         cards=messages.choice("card", CARD_MESSAGES, "on") == "on",
         doubtful_success=messages.choice("doubtful_success", tuple(Route), default.doubtful_success),
+        progress_every_s=progress.every_s() or 0.0,
     )
-    for section in (poll, accounting):
+    for section in (poll, accounting, progress):
         section.close()
     return policy

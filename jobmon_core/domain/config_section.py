@@ -7,10 +7,12 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from jobmon_core.domain.heartbeat import mask_addresses
+from jobmon_core.domain.humanize import duration, seconds_of
 from jobmon_core.domain.webhook import mask_webhooks
 
 T = TypeVar("T")
 
+MIN_EVERY_S = 600.0  # of messages about how far a job is
 _MAX_NUMBER = 1e9
 
 
@@ -105,6 +107,20 @@ class Section:
     def number_or_none(self, key: str, at_least: float, at_most: float = _MAX_NUMBER) -> float | None:
         """Return such a number; ``at_least`` in place of a wrong one, None without it."""
         return float(self.number(key, at_least, at_least, at_most)) if self.has(key) else None
+
+    def every_s(self) -> float | None:
+        """Return the key ``every``: seconds, or a text such as ``2h``; 0 for never, None without it."""
+        value = self._take("every", None)
+        if value is None:
+            return None
+        try:
+            found_s = seconds_of(str(value))
+        except ValueError as error:
+            self.fault("every", str(error))
+            return None
+        if 0 < found_s < MIN_EVERY_S:
+            self.fault("every", f"must be 0 (never) or at least {duration(MIN_EVERY_S)}, found {value}")
+        return found_s
 
     def whole_number(self, key: str, default: int, at_least: int, at_most: float = _MAX_NUMBER) -> int:
         """Return a whole number from ``at_least`` to ``at_most``."""

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_SUFFIXES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_MAX_S = 30 * 86_400.0
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e5, "k"))
 _PRECISE = 100.0  # smaller numbers get a decimal
@@ -27,6 +29,19 @@ def duration(seconds: float) -> str:
     if hours:
         return _two_units(f"{hours}h", minute, "m")
     return _two_units(f"{minutes}m", second, "s") if minutes else f"{second}s"
+
+
+def seconds_of(text: str) -> float:
+    """Parse a time of up to 30 days, e.g. ``300`` (seconds), ``5m`` or ``2h``; else raise ValueError."""
+    number = text.strip()
+    factor = _SUFFIXES.get(number[-1:], 0.0)
+    try:
+        value = float(number[:-1] if factor else number) * (factor or 1.0)
+    except ValueError:
+        value = -1.0
+    if not (text.isascii() and 0 <= value <= _MAX_S):
+        raise ValueError(f"{text!r} is not a time of up to 30 days; expected seconds, or e.g. 90s, 5m or 2h")
+    return value
 
 
 def _two_units(larger: str, number: int, unit: str) -> str:

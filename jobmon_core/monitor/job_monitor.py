@@ -275,14 +275,14 @@ class JobMonitor:
             self._deps.check_owner()
             self._deps.stop_if_stalled(self.job, events, self._save)
         policy = self._policy
-        if events and (policy.progress_messages or policy.also):
+        if events:
             from jobmon_core.domain.messages.progress_alerts import (  # rarely needed
                 with_further_events,
                 with_progress_alerts,
             )
 
             now_s = self._deps.clock.now()
-            job = with_further_events(self.job, events, policy.also, now_s)
+            job = with_further_events(self.job, events, policy, now_s)
             self._save(with_progress_alerts(job, events, now_s) if policy.progress_messages else job)
 
     def _perform(self, action: Action) -> None:

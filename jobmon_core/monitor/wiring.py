@@ -298,6 +298,7 @@ class MonitorFactory:
             ctx.telemetry,
             files_elsewhere=lambda job: machine.outputs() if (machine := ctx.machine(job)) else None,
             lineages=ctx.lineages,
+            every_s=self._policy(lambda _: None).progress_every_s,
         )
 
     def _agent_launches(

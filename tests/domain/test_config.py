@@ -444,3 +444,14 @@ def test_messages_about_starts_checkpoints_and_progress_are_off_unless_they_are_
     assert faults({"messages": {"also": ["strated"]}}) == [
         "messages.also: expected one or more of started, launched, checkpoint, progress, found 'strated'"
     ]
+
+
+@pytest.mark.parametrize(("every", "seconds"), [("2h", 7200.0), (900, 900.0), ("1.5h", 5400.0), (0, 0.0)])
+def test_the_period_of_progress_messages_is_read(every: object, seconds: float) -> None:
+    assert parsed({"progress": {"every": every}}).policy.progress_every_s == seconds
+
+
+@pytest.mark.parametrize("every", ["5m", 30, "soon", True, [2], "60d", -1])
+def test_a_wrong_period_of_progress_messages_is_a_fault(every: object) -> None:
+    [fault] = faults({"progress": {"every": every}})
+    assert fault.startswith("progress.every: ")

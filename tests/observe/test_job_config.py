@@ -41,6 +41,8 @@ monitoring:
   min_growth_rate: 1024
   stacks: on_stall
 
+progress: {every: 2h}
+
 results: [metrics.csv, "eval/%j/*.json"]
 
 expected:
@@ -113,6 +115,7 @@ def test_every_key_is_read(file: Path) -> None:
         ),
         check_interval_s=15.0,
         launch_timeout_s=90.0,
+        progress_every_s=7200.0,
         stall_timeout_s=600.0,
         slowdown_percent=30.0,
         stacks_on_stall=True,

@@ -115,7 +115,7 @@ class _Parser:
     def settings(self, source: str) -> JobSettings:
         top = self._top
         job, paths, patterns, monitoring = map(top.section, ("job", "paths", "patterns", "monitoring"))
-        expected = top.section("expected")
+        expected, progress = top.section("expected"), top.section("progress")
         settings = JobSettings(
             source=source,
             name=_text(job, "name"),
@@ -135,6 +135,7 @@ class _Parser:
             error_patterns=self._error_patterns(),
             check_interval_s=monitoring.number_or_none("check_interval", 1.0),
             launch_timeout_s=monitoring.number_or_none("launch_timeout", 1.0),
+            progress_every_s=progress.every_s(),
             stall_timeout_s=monitoring.number_or_none("stall_timeout", 1.0),
             slowdown_percent=monitoring.number_or_none("slowdown_percent", 1.0, _MAX_PERCENT),
             stacks_on_stall=monitoring.choice("stacks", ("never", _ON_STALL), "never") == _ON_STALL,
@@ -142,7 +143,7 @@ class _Parser:
             done=self._done(),
             restart=read_restart(top.section("restart")) if top.has("restart") else None,
         )
-        for section in (job, paths, patterns, monitoring, expected):
+        for section in (job, paths, patterns, monitoring, expected, progress):
             section.close(_MEANT)
         self._check_alerts()
         top.close(_MEANT)

@@ -81,6 +81,7 @@ class JobSettings:
     error_patterns: tuple[ErrorPattern, ...] = ()
     check_interval_s: float | None = None  # between two looks at the progress
     launch_timeout_s: float | None = None  # from the start until all workers, GPUs and logs are there
+    progress_every_s: float | None = None  # between two messages about how far it is; 0: there are none
     stall_timeout_s: float | None = None  # warn after this long with neither progress nor output
     slowdown_percent: float | None = None  # warn if the speed falls by more than this
     stacks_on_stall: bool = False  # whether agents save the stacks of the processes at a stall

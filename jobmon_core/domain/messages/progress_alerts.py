@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from jobmon_core.domain.backends import uses_slurm
 from jobmon_core.domain.channels import Level, Route, Tone
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.logs.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import ends
 from jobmon_core.domain.messages.parts import job_title, where_fields, with_message, with_own_cancel_command
@@ -30,6 +31,7 @@ _HEADLINES = {
     EventKind.LAUNCHED: "Launched",
     EventKind.CHECKPOINT: "Checkpoint saved",
     EventKind.MILESTONE: "Progress",
+    EventKind.PERIODIC: "Progress",
 }
 _ADVICE = {
     EventKind.LAUNCH_FAILED: "`jobmon show JOBID` shows what is missing; jobmon does not stop the job.",
@@ -56,6 +58,7 @@ _LOCAL_ADVICE = {  # of jobs without Slurm
 
 _MAX_OF_KIND = 5
 _SUBJECT = "/progress-"  # in the id of each of these messages
+PERIODIC = f"progress-{EventKind.PERIODIC}-"  # before the time of a periodic message, in ids and `alerted`
 _NO_MORE = ", but sends no more warnings of this kind about it; `jobmon top` shows them"
 
 
@@ -111,16 +114,21 @@ _FURTHER = {
 }
 
 
-def with_further_events(
-    job: WatchedJob, events: Sequence[Event], also: Collection[str], now_s: float
-) -> WatchedJob:
-    """Return the job with a queued message for each resume, and each event that ``messages.also`` names."""
+def with_further_events(job: WatchedJob, events: Sequence[Event], policy: Policy, now_s: float) -> WatchedJob:
+    """Return the job with a queued message for each periodic event and each that the policy names.
+
+    Each resume has one, too, unless the user wants no such messages.
+    """
+    also = policy.also
     for event in events:
         subject = f"progress-{event.kind}-{event.at_s:.0f}"
         alerted = f"{event.task}:{subject}"
-        is_wanted = event.kind is EventKind.RESUMED or _FURTHER.get(event.kind) in also
+        is_wanted = event.kind is EventKind.PERIODIC or _FURTHER.get(event.kind) in also
+        is_wanted |= event.kind is EventKind.RESUMED and bool(policy.progress_messages or also)
         if event.is_quiet or not is_wanted or alerted in job.alerted:
             continue
+        if event.kind is EventKind.PERIODIC:
+            job = _without_periodic(job)
         message = replace(
             _message(job, event, subject, now_s, is_last=False),
             route=Route.SUCCESS,
@@ -129,6 +137,13 @@ def with_further_events(
         )
         job = with_message(job, message, alerted)
     return job
+
+
+def _without_periodic(job: WatchedJob) -> WatchedJob:
+    """Return the job without its last periodic message, if that was not sent: the next one says more."""
+    alerted = tuple(each for each in job.alerted if PERIODIC not in each)
+    outbox = tuple(each for each in job.outbox if each.must_stay or PERIODIC not in each.message.id)
+    return replace(job, alerted=alerted, outbox=outbox)
 
 
 def headline(event: Event) -> str:
@@ -209,6 +224,7 @@ _LEVELS = {
     EventKind.RESTARTED: Level.INFO,
     EventKind.RECOVERED: Level.INFO,
     EventKind.MILESTONE: Level.PROGRESS,
+    EventKind.PERIODIC: Level.PROGRESS,
 }
 # the verdicts of agents that report a crash, no memory or no room; the job may survive the other ones
 _CRITICAL_VERDICTS = (

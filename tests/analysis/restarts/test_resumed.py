@@ -18,6 +18,7 @@ from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings
 from jobmon_core.domain.job.restart.model import Attempt, Lineage
 from jobmon_core.domain.job.restart.resumed import ResumeState, step_in
 from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.logs.diagnosis.model import EarlierLog
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.model import TaskProgress
@@ -143,7 +144,7 @@ def test_the_messages_about_it(work: Work) -> None:
     assert message.headline == "The training started from scratch"
     assert "JOBMON_RESUME_FROM" in message.advice
     resumed = Event(START_S + 2100.0, EventKind.RESUMED, RESUMED[0])
-    job = with_further_events(work.job(1), [resumed], (), START_S + 2100.0)
+    job = with_further_events(work.job(1), [resumed], Policy(), START_S + 2100.0)
     (message,) = [entry.message for entry in job.outbox]
     assert (message.stated_level, message.route) == (Level.INFO, Route.SUCCESS)
     assert message.title.endswith(RESUMED[0])

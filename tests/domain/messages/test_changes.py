@@ -77,9 +77,10 @@ def test_further_events_are_told_once_if_the_user_wants_them() -> None:
         Event(400.0, EventKind.MILESTONE, "25% done"),
         Event(500.0, EventKind.STALLED, "no progress for 12m"),
     )
-    assert with_further_events(RUNNING, events, (), 510.0) == RUNNING
-    job = with_further_events(RUNNING, events, ("checkpoint", "progress"), 510.0)
-    assert with_further_events(job, events, ("checkpoint", "progress"), 540.0) == job
+    assert with_further_events(RUNNING, events, Policy(), 510.0) == RUNNING
+    wanted = Policy(also=("checkpoint", "progress"))
+    job = with_further_events(RUNNING, events, wanted, 510.0)
+    assert with_further_events(job, events, wanted, 540.0) == job
     assert [(entry.message.title, entry.message.level) for entry in job.outbox] == [
         ("train (12): saved step-1000.pt", Level.INFO),
         ("train (12): 25% done", Level.PROGRESS),

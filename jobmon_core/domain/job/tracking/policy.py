@@ -24,6 +24,7 @@ class Policy(NamedTuple):
     progress_messages: bool = True  # whether warnings about the progress are sent
     cards: bool = True  # whether each longer job has a card that is edited as the job goes on
     also: tuple[str, ...] = ()  # further messages: started, launched, checkpoint, progress
+    progress_every_s: float = 0.0  # between two messages about how far a running job is; 0: there are none
     has_programs: bool = False  # whether programs of the user get each change of state
     doubtful_success: str = "success"  # the route of a doubtful success; or "error"
     first_s: float = (

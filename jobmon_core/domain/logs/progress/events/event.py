@@ -26,6 +26,7 @@ class EventKind(StrEnum):
     ERROR = "error"  # its log shows a failure, but it has not ended
     TROUBLE = "trouble"  # by what its agents measure
     MILESTONE = "milestone"
+    PERIODIC = "periodic"  # how far the job is, at the period that the user wants; kept in no file
     CHECKPOINT = "checkpoint"  # one was saved
     RESTARTED = "restarted"
     RESUMED = "resumed"  # an attempt of a lineage went on from its checkpoint
