@@ -16,8 +16,9 @@ of jobmon run ``--speed`` times as fast as the real clock.
 
 Bounds: nothing is lost; a message is repeated at most once for each kill or freeze during its send and for
 each lost answer, and each repeat is marked; messages of a job arrive in order in each channel. If a monitor
-froze while it sent a message, the marked repeat may arrive first. The messages of a digest may also be
-repeated if it took 30 s of the fast clock or longer, which happens on a busy machine. All jobs end,
+froze while it sent a message, the marked repeat may arrive first; so may that of a message that was offered
+to the digests of its host when a monitor of another host took the job over. The messages of a digest may
+also be repeated if it took 30 s of the fast clock or longer, which happens on a busy machine. All jobs end,
 ``--kills`` monitors are killed and ``--freezes`` freeze, within ``--limit`` seconds. A job that ended is
 forgotten: none returns, and all monitors end. The exit status is 1 if a bound does not hold.
 """

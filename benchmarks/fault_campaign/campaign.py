@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -14,7 +15,7 @@ from random import Random
 from benchmarks.fault_campaign.cluster import ReplayedCluster, ended, pending, running
 from benchmarks.fault_campaign.flaky_discord import FlakyDiscord
 from benchmarks.fault_campaign.forkserver import MonitorProcesses
-from benchmarks.fault_campaign.frozen_hosts import FrozenHosts
+from benchmarks.fault_campaign.frozen_hosts import FrozenHosts, in_flight
 from benchmarks.fault_campaign.kill_points import FREEZE_STEPS, STEPS
 from benchmarks.fault_campaign.member import (
     CLUSTER,
@@ -69,7 +70,7 @@ class CampaignStarter(MonitorStarter):
         self.random = Random(seed)  # noqa: S311 - campaigns must be repeatable
         self._points: Counter[str] = Counter()  # so far, by log
         self.wanted_at_steps = {FREEZE_LOG: 0.0, KILL_LOG: 0.0}
-        self.interrupted: Counter[str] = Counter()  # attempts to send that a kill interrupted, by message
+        self.interrupted: Counter[str] = Counter()  # kills while a message was in flight, by message
 
     def start(self, job_ids: Sequence[str]) -> tuple[str, ...]:
         """Start one monitor for every few jobs.
@@ -81,7 +82,10 @@ class CampaignStarter(MonitorStarter):
         for first in range(0, len(job_ids), _JOBS_PER_MONITOR):
             chunk = tuple(job_ids[first : first + _JOBS_PER_MONITOR])
             for job_id in chunk:
-                self._note_interrupted(job_id)
+                owner = self._ctx.owner_record(job_id).read()
+                self._note_interrupted(
+                    job_id, moves=owner is not None and owner[0].host != os.uname().nodename
+                )
             acquired += self._processes.start(self._spec(chunk))[1]
         if not acquired:
             raise AlreadyWatched("other monitors own these jobs")
@@ -90,7 +94,7 @@ class CampaignStarter(MonitorStarter):
     def start_elsewhere(self, host: str, job_ids: Collection[str]) -> ForkServerProcess | None:
         """Start one monitor that has another host name; return it, None if it got none of the jobs."""
         for job_id in job_ids:
-            self._note_interrupted(job_id)
+            self._note_interrupted(job_id, moves=True)
         process, acquired = self._processes.start(replace(self._spec(tuple(job_ids)), host=host))
         return process if acquired else None
 
@@ -120,9 +124,8 @@ class CampaignStarter(MonitorStarter):
         expected = sum(bool(spec.kill_step) and spec.freezes == (log == FREEZE_LOG) for spec in specs)
         return self.at_steps(log).total() + expected < self.wanted_at_steps[log]
 
-    def _note_interrupted(self, job_id: str) -> None:
-        outbox = self._ctx.store.load(job_id).outbox
-        self.interrupted.update(entry.message.id for entry in outbox if entry.attempt_since_s is not None)
+    def _note_interrupted(self, job_id: str, *, moves: bool) -> None:
+        self.interrupted.update(in_flight(self._ctx, job_id, moves=moves))
 
 
 @dataclass(slots=True)

@@ -51,11 +51,11 @@ def check_delivery(
     Args:
         events: every event, those of one job in the order in which they happened.
         arrivals: every message that appeared, in order.
-        interrupted: how many attempts to send each message a kill interrupted, by message id.
+        interrupted: how many kills or freezes came while each message was in flight, by message id.
         late: how often a monitor was later for each message than others wait: its attempt took so long that a
             digest counts as interrupted, or its offer had expired.
-        overtaken: messages that a monitor was sending when it froze: their repeat by its successor, which is
-            marked, may arrive first.
+        overtaken: messages that were in flight when a monitor of another host took their job over: their
+            repeat, which is marked, may arrive first.
     """
     expected = {event.id: event for event in events}
     copies: dict[str, list[Arrival]] = defaultdict(list)

@@ -13,6 +13,7 @@ from random import Random
 
 from benchmarks.fault_campaign.forkserver import MonitorProcesses
 from benchmarks.fault_campaign.member import CampaignContext
+from jobmon_core.context import Context
 from jobmon_core.store.owner import STALE_AFTER_S
 
 # the longest time until a frozen monitor runs again (seconds): before its successor is done, or after that
@@ -30,7 +31,7 @@ class FrozenHosts:
     start: Callable[[str, Collection[str]], ForkServerProcess | None]
     random: Random
     count: int = 0  # so far
-    overtaken: set[str] = field(default_factory=set)  # messages that were being sent
+    overtaken: set[str] = field(default_factory=set)  # messages that were in flight
     # the successor of each frozen monitor, and when the frozen one runs again at the latest
     frozen: dict[ForkServerProcess, tuple[ForkServerProcess | None, float]] = field(default_factory=dict)
 
@@ -60,6 +61,7 @@ class FrozenHosts:
             record = self.ctx.owner_record(job_id)
             if (owner := record.read()) and owner[0].host == host:
                 _make_stale(record.path)
+                self.overtaken |= in_flight(self.ctx, job_id, moves=True)
 
     def _succeed(self, pid: int, job_ids: Collection[str]) -> ForkServerProcess | None:
         owned = []
@@ -69,9 +71,21 @@ class FrozenHosts:
                 _make_stale(record.path)
                 self.ctx.home.lock_file(job_id).unlink(missing_ok=True)  # its lock does not reach other hosts
                 owned.append(job_id)
-                outbox = self.ctx.store.load(job_id).outbox
-                self.overtaken |= {entry.message.id for entry in outbox if entry.attempt_since_s is not None}
+                self.overtaken |= in_flight(self.ctx, job_id, moves=True)
         return self.start(f"login{self.count}", owned) if owned else None
+
+
+def in_flight(ctx: Context, job_id: str, *, moves: bool) -> set[str]:
+    """Return the messages of a job that may arrive although their monitor does not run any more.
+
+    They are being sent or, if a monitor of another host succeeds (``moves``), they are offered to digests:
+    each host has a queue of its own, so that the successor cannot take back the offer.
+    """
+    return {
+        entry.message.id
+        for entry in ctx.store.load(job_id).outbox
+        if entry.attempt_since_s is not None or (moves and entry.offered_s is not None)
+    }
 
 
 def _make_stale(record: Path) -> None:

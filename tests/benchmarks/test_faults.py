@@ -6,15 +6,20 @@ import json
 import shutil
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from benchmarks import faults
 from benchmarks.fault_campaign.checks import DeliveryReport, check_delivery
 from benchmarks.fault_campaign.flaky_discord import Arrival
+from benchmarks.fault_campaign.frozen_hosts import in_flight
 from benchmarks.fault_campaign.kill_points import FREEZE_STEPS, STEPS
+from benchmarks.fault_campaign.member import CampaignContext
 from benchmarks.fault_campaign.scenario import Event, replayed_scenarios
 from jobmon_core.domain.channels import Route
+from jobmon_core.store.home import Home
+from tests.support.job_records import ENTRY, JOB
 
 EVENTS = (Event("1/a", 1, Route.ERROR), Event("1/b", 1, Route.ERROR), Event("2/a", 2, Route.ERROR))
 A, B, OTHER = (Arrival(event.id, Route.ERROR, marked=False, answered=True) for event in EVENTS)
@@ -136,6 +141,22 @@ def test_a_message_of_a_frozen_monitor_may_arrive_after_its_marked_repeat() -> N
     assert (report().unmarked, report().out_of_order) == (("1/a",), ("1/a",))
     twice = check_delivery(EVENTS, (*arrivals, A), {"1/a": 2}, {}, ("1/a",))
     assert twice.unmarked == ("1/a",)
+
+
+def test_an_offered_message_is_in_flight_if_a_monitor_of_another_host_succeeds(tmp_path: Path) -> None:
+    names = ("offered", "being sent", "waiting", "delivered")
+    offered, sent, waiting, done = (replace(ENTRY, message=replace(ENTRY.message, id=name)) for name in names)
+    outbox = (
+        replace(offered, offered_s=1.0),
+        replace(sent, attempt_since_s=1.0),
+        waiting,
+        replace(done, delivered_s=2.0),
+    )
+    ctx = CampaignContext(Home(tmp_path), {})
+    ctx.home.state.mkdir(exist_ok=True)
+    ctx.store.save(replace(JOB, outbox=outbox))
+    assert in_flight(ctx, JOB.id, moves=True) == {"offered", "being sent"}
+    assert in_flight(ctx, JOB.id, moves=False) == {"being sent"}
 
 
 def test_a_broken_bound_fails_the_campaign(capsys: pytest.CaptureFixture[str]) -> None:
