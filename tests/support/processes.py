@@ -73,11 +73,15 @@ def is_running(pid: int) -> bool:
 
 
 def kill_all(home: Path) -> set[int]:
-    """Kill every process of the monitors of one home; return their PIDs."""
+    """Kill every process of the monitors of one home, and wait until they have ended; return their PIDs.
+
+    A command would skip the jobs of one that still ends.
+    """
     pids = set(processes_of(home))
     for pid in pids:
         with suppress(ProcessLookupError):  # it has just ended
             os.kill(pid, signal.SIGKILL)
+    eventually(lambda: not any(map(is_running, pids)))
     return pids
 
 
