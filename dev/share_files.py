@@ -29,6 +29,7 @@ _PAGES = {  # what tells more about a command
     "check": "checks.md#will-it-work",
     "watch": "backends.md",
     "history": "history.md",
+    "digest": "history.md#a-digest",
     "nodes": "history.md#nodes",
     "run": "backends.md#on-this-machine",
     "chain": "groups.md#one-after-the-other",

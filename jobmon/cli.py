@@ -39,6 +39,7 @@ GROUPS = {
         "diff": "name what changed since a job last worked",
         "report": "show the whole run of a job on one page, also as HTML",
         "history": "show ended runs, what they took, and why they failed",
+        "digest": "show or send what the runs of a day or a week took, and what was forgotten",
         "nodes": "show what your runs took on each node, and which nodes kill them",
         "efficiency": "show what ended jobs used of what they requested",
         "checkpoints": "list the checkpoints of a job or folder, and which to resume from",

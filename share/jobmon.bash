@@ -7,7 +7,7 @@
 
 _shtab_jobmon_group_subparsers=(add submit status list wait log cancel hold release resubmit-failed forget)
 _shtab_jobmon_patterns_subparsers=(list check test)
-_shtab_jobmon_subparsers=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report history nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why)
+_shtab_jobmon_subparsers=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why)
 
 _shtab_jobmon_submit_option_strings=(-h --help --backend --sentinel --no-agent --checked --job-config --group --restart --restart-on --max-restarts --resume-arg --set-aside --checkpoint-dir)
 _shtab_jobmon_chain_option_strings=(-h --help --backend --after)
@@ -39,6 +39,7 @@ _shtab_jobmon_diagnose_option_strings=(-h --help --stacks --state --exit-code --
 _shtab_jobmon_diff_option_strings=(-h --help --json)
 _shtab_jobmon_report_option_strings=(-h --help --html --json)
 _shtab_jobmon_history_option_strings=(-h --help --name --group --since --state --cause --node --by --sort -n --lines --json --csv)
+_shtab_jobmon_digest_option_strings=(-h --help --daily --weekly --json --to --install --uninstall --yes --unattended)
 _shtab_jobmon_nodes_option_strings=(-h --help --since --json)
 _shtab_jobmon_efficiency_option_strings=(-h --help --since --json)
 _shtab_jobmon_checkpoints_option_strings=(-h --help --json)
@@ -143,13 +144,14 @@ _shtab_jobmon_group_submit___messages_choices=(all failures none)
 _shtab_jobmon_group_pos_0_choices=(add submit status list wait log cancel hold release resubmit-failed forget)
 _shtab_jobmon_history___by_choices=(name day week month cause node group state)
 _shtab_jobmon_history___sort_choices=(ended wait time gpu-hours cpu-hours cost)
+_shtab_jobmon_digest___install_choices=(best cron systemd scrontab)
 _shtab_jobmon_patrol___install_choices=(best cron systemd scrontab)
 _shtab_jobmon_notify__l_choices=(critical warning info progress)
 _shtab_jobmon_notify___level_choices=(critical warning info progress)
 _shtab_jobmon_recover___install_choices=(best cron systemd scrontab)
 _shtab_jobmon_completion_pos_0_choices=(bash zsh fish jobs)
 _shtab_jobmon_patterns_pos_0_choices=(list check test)
-_shtab_jobmon_pos_0_choices=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report history nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why)
+_shtab_jobmon_pos_0_choices=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why)
 
 _shtab_jobmon_submit_pos_0_nargs='*'
 _shtab_jobmon_submit__h_nargs=0
@@ -294,6 +296,15 @@ _shtab_jobmon_history__h_nargs=0
 _shtab_jobmon_history___help_nargs=0
 _shtab_jobmon_history___json_nargs=0
 _shtab_jobmon_history___csv_nargs=0
+_shtab_jobmon_digest__h_nargs=0
+_shtab_jobmon_digest___help_nargs=0
+_shtab_jobmon_digest___daily_nargs=0
+_shtab_jobmon_digest___weekly_nargs=0
+_shtab_jobmon_digest___json_nargs=0
+_shtab_jobmon_digest___install_nargs='?'
+_shtab_jobmon_digest___uninstall_nargs=0
+_shtab_jobmon_digest___yes_nargs=0
+_shtab_jobmon_digest___unattended_nargs=0
 _shtab_jobmon_nodes__h_nargs=0
 _shtab_jobmon_nodes___help_nargs=0
 _shtab_jobmon_nodes___json_nargs=0
@@ -415,7 +426,7 @@ _shtab_jobmon___version_nargs=0
 # Custom Preamble
 _jobmon_jobs() { compgen -W "$("${COMP_WORDS[0]}" completion jobs 2>/dev/null)" -- "$1"; }
 _jobmon_jobs_or_files() { _jobmon_jobs "$1" || compgen -f -- "$1"; }
-_jobmon_commands() { compgen -W "submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report history nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why" -- "$1"; }
+_jobmon_commands() { compgen -W "submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why" -- "$1"; }
 
 # End Custom Preamble
 

@@ -50,7 +50,7 @@ function _shtab_jobmon_using
   test "$_shtab_jobmon_cmdpath" = "$argv"
 end
 
-set -g _shtab_jobmon_commands submit chain check run watch rerun restart group 'group add' 'group submit' 'group status' 'group list' 'group wait' 'group log' 'group cancel' 'group hold' 'group release' 'group resubmit-failed' 'group forget' wait cancel status top show logs progress diagnose diff report history nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns 'patterns list' 'patterns check' 'patterns test' prune replay test-alerts verify where why
+set -g _shtab_jobmon_commands submit chain check run watch rerun restart group 'group add' 'group submit' 'group status' 'group list' 'group wait' 'group log' 'group cancel' 'group hold' 'group release' 'group resubmit-failed' 'group forget' wait cancel status top show logs progress diagnose diff report history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns 'patterns list' 'patterns check' 'patterns test' prune replay test-alerts verify where why
 set -g _shtab_jobmon_opts_with_value --address --after --against --as --at --backend --by --cause --chdir --check-interval --checkpoint-dir --checkpoint-pattern --checkpoints --error --every --exit-code --files --for --from --gpu-ids --group --host --html --install --interval --job-config --job-name --launch-timeout --level --limit --lines --log --log-dir --log-pattern --max-restarts --messages --name --namespace --node --note --num-workers --older-than --output --output-dir --output-pattern --pid --pid-file --pod --port --process --progress-every --records --restart --restart-on --resume-arg --since --sort --stall-timeout --state --status --stop-after --then --title --to --total-items --wait -e -l -n -o -s -t
 
 complete -c jobmon -e
@@ -289,6 +289,16 @@ complete -c jobmon -n '_shtab_jobmon_using history' -s n -l lines -x -d 'at most
 complete -c jobmon -n '_shtab_jobmon_using history' -l json -d 'print JSON, as described below'
 complete -c jobmon -n '_shtab_jobmon_using history' -l csv -d 'print CSV with the keys of the JSON as header'
 complete -c jobmon -n '_shtab_jobmon_using history; and test $_shtab_jobmon_npos -eq 0' -ka "(jobmon completion jobs 2>/dev/null)" -d 'a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`; or backfill, to add runs from accounting'
+complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a digest -d 'show or send what the runs of a day or a week took, and what was forgotten'
+complete -c jobmon -n '_shtab_jobmon_using digest' -s h -l help -d 'show this help message and exit'
+complete -c jobmon -n '_shtab_jobmon_using digest' -l daily -d 'of yesterday (the default)'
+complete -c jobmon -n '_shtab_jobmon_using digest' -l weekly -d 'of the last week, from Monday to Sunday'
+complete -c jobmon -n '_shtab_jobmon_using digest' -l json -d 'print JSON, as described below'
+complete -c jobmon -n '_shtab_jobmon_using digest' -l to -x -d 'also send the lines to this channel'
+complete -c jobmon -n '_shtab_jobmon_using digest' -l install -xka "best cron systemd scrontab" -d 'run automatically; METHOD is cron, systemd, scrontab or best (default): the best available'
+complete -c jobmon -n '_shtab_jobmon_using digest' -l uninstall -d 'remove what --install added'
+complete -c jobmon -n '_shtab_jobmon_using digest' -l yes -d 'install or uninstall without asking'
+complete -c jobmon -n '_shtab_jobmon_using digest' -l unattended -d 'print nothing (what --install runs)'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a nodes -d 'show what your runs took on each node, and which nodes kill them'
 complete -c jobmon -n '_shtab_jobmon_using nodes' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using nodes' -l since -x -d 'totals of runs that ended since, e.g. 36h, 30d (default: 14d)'
@@ -359,7 +369,7 @@ complete -c jobmon -n '_shtab_jobmon_using recover' -l quiet -d 'print only chan
 complete -c jobmon -n '_shtab_jobmon_using recover' -l stay -d 'exit only after all monitors on this host have ended (for use in a Slurm job)'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a help -d 'show the help of a command'
 complete -c jobmon -n '_shtab_jobmon_using help' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '_shtab_jobmon_using help; and test $_shtab_jobmon_npos -eq 0' -ka "'submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report history nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why'" -d 'the command'
+complete -c jobmon -n '_shtab_jobmon_using help; and test $_shtab_jobmon_npos -eq 0' -ka "'submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why'" -d 'the command'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a ack -d 'acknowledge what was reported about a job'
 complete -c jobmon -n '_shtab_jobmon_using ack' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using ack; and test $_shtab_jobmon_npos -ge 0' -ka "(jobmon completion jobs 2>/dev/null)" -d 'a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`'

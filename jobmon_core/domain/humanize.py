@@ -97,6 +97,14 @@ def number(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if abs(value) < _SMALL else f"{value:.1f}"
 
 
+def money(amount: float, currency: str) -> str:
+    """Return e.g. ``1,234.50 EUR``, ``0.0012 EUR``."""
+    text = f"{amount:,.2f}"
+    if 0 < amount < 0.1:  # noqa: PLR2004 - it would read 0.00 to 0.10
+        text = f"{amount:.2g}"
+    return f"{text} {currency}".rstrip()
+
+
 def rate(per_s: float | None, unit: str = "") -> str:
     """Return a rate per second, minute or hour: ``251.3/s``, ``3.1 epochs/h``; empty without a valid one."""
     if per_s is None or not math.isfinite(per_s) or per_s < 0:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import io
 import json
 import subprocess
-import sys
-from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
 from jobmon.cli import main
-from tests.commands.test_recover_install import cron_daemon
-from tests.support import fake_crontab
+from tests.support.cron_daemon import USERS_OWN
 from tests.support.fake_discord import FakeDiscord
 from tests.support.messages import title
 from tests.support.processes import kill, processes_of
@@ -28,7 +25,6 @@ expected: {outputs: 2}
 results: [metrics.csv]
 done: {marker: DONE}
 """
-USERS_OWN = "0 1 * * * backup\n"
 
 
 def configure(shell: Shell, **sections: object) -> None:
@@ -62,17 +58,6 @@ def patrol(*arguments: str) -> tuple[int, str]:
         code = main(["patrol", *arguments])
     assert err.getvalue() == ""
     return code, out.getvalue()
-
-
-@pytest.fixture
-def table(shell: Shell) -> Iterator[Path]:
-    """The user's crontab, where an installed entry finds the same programs, and a cron daemon."""
-    path = shell.work / "table"
-    path.write_text(USERS_OWN, encoding="utf-8")
-    shell.program("crontab", f'exec {sys.executable} {fake_crontab.__file__} {path} "$@"')
-    shell.program("squeue", "exit 1")  # its folder is in the PATH of an entry
-    with cron_daemon(shell.work):
-        yield path
 
 
 def entry(table: Path) -> str:

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,23 +14,12 @@ import pytest
 from jobmon.commands.autostart import status_line
 from jobmon_core.domain.many.autostart.command import AutostartMethod, MethodStatus
 from tests.support import fake_crontab
+from tests.support.cron_daemon import cron_daemon
 from tests.support.processes import kill
 from tests.support.shell import Shell, complaint
 from tests.support.waiting import PATIENCE_S, eventually
 
 USERS_OWN = "MAILTO=me\n0 1 * * * backup # nightly\n"
-
-
-@contextmanager
-def cron_daemon(folder: Path) -> Iterator[None]:
-    """Run a process with the name of a cron daemon."""
-    program = folder / "cron"
-    program.symlink_to(sys.executable)
-    with subprocess.Popen([program, "-c", "input()"], stdin=subprocess.PIPE) as daemon:
-        comm = Path(f"/proc/{daemon.pid}/comm")
-        eventually(lambda: comm.read_text(encoding="ascii") == "cron\n")
-        yield
-        daemon.communicate(b"\n")
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ def run_among(ctx: Context, argument: str) -> Among:
     """
     with open_history(ctx.home.history) as history:
         run = _run(ctx, history, argument)
-        name = _literal(run.run or run.name)
+        name = literal(run.run or run.name)
         alike = history.records(Wanted(until_s=run.ended_s, name=name), MAX_ALIKE)
     earlier = [each for each in alike if each.key != run.key]
     return Among(run, earlier, [*unusual(run, earlier, argument)])
@@ -97,7 +97,7 @@ def nodes_seen(ctx: Context, period_s: float) -> Nodes:
     return Nodes(sorted(known, key=lambda row: row.runs, reverse=True), suspect_nodes(recent, now_s))
 
 
-def _literal(name: str) -> str:
+def literal(name: str) -> str:
     """Return a GLOB for exactly this name."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in name)
 

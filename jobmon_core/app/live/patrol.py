@@ -138,11 +138,22 @@ def send_patrol(ctx: Context, channel: str, severity: Severity, lines: Sequence[
 
     The monitors send a message of their own about each failure, so that of a patrol is never critical.
     """
-    now_s = ctx.clock.now()
     level = Level.INFO if severity is Severity.INFO else Level.WARNING
-    message_id = f"patrol/{channel}/{int(now_s)}-{os.urandom(4).hex()}"
+    message_id = f"patrol/{channel}/{int(ctx.clock.now())}-{os.urandom(4).hex()}"
+    title, *rest = lines
+    return send_lines(ctx, channel, message_id, level, [f"Patrol {title}", *rest])
+
+
+def send_lines(
+    ctx: Context, channel: str, message_id: str, level: Level, lines: Sequence[str]
+) -> StoredMessage:
+    """Send lines to one channel, the first as the title, unless a message with this id exists.
+
+    Raises:
+        StorageFailed: they were not saved; see `send_message`.
+    """
     title, *rest = map(redacted, lines)
-    message = notice(message_id, level, f"Patrol {title}", "\n".join(rest), now_s)
+    message = notice(message_id, level, title, "\n".join(rest), ctx.clock.now())
     configured = ctx.configuration().channel(channel)
     if configured and configured.routes:  # it is sent to this channel, whatever it usually gets
         message = replace(message, route=configured.routes[0])
@@ -182,7 +193,7 @@ class PatrolFailed(JobmonError):
     exit_code = 2  # as for a job that failed: someone must look
 
 
-def in_bounded_time(kind: type[T], work: Callable[[], T]) -> T:
+def in_bounded_time(kind: type[T], work: Callable[[], T], what: str = "patrol") -> T:
     """Return the result of ``work``, a record of ``kind``.
 
     Raise PatrolFailed if it took over a minute, e.g. because a file server does not respond.
@@ -190,7 +201,7 @@ def in_bounded_time(kind: type[T], work: Callable[[], T]) -> T:
     try:
         return Helper().run(kind, work, _TIMEOUT_S)
     except HelperFailed as error:
-        raise PatrolFailed(f"the patrol could not look at the jobs: {error.reason}") from error
+        raise PatrolFailed(f"the {what} could not look at the jobs: {error.reason}") from error
 
 
 def log_patrol(ctx: Context, lines: Iterable[str]) -> None:

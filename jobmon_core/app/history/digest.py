@@ -1,0 +1,143 @@
+"""Collect the digest of a day or a week, and send it once."""
+
+from __future__ import annotations
+
+import time
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.history.look import MAX_ALIKE, literal
+from jobmon_core.app.jobs.find import StateGroup, group_of
+from jobmon_core.app.jobs.overview import overview
+from jobmon_core.app.live.job_view import job_view
+from jobmon_core.app.live.patrol import in_bounded_time, read_memory, save_memory, send_lines
+from jobmon_core.domain.channels import Level
+from jobmon_core.domain.job.history.baseline import unusual
+from jobmon_core.domain.job.history.nodes import WINDOW_S, suspect_nodes
+from jobmon_core.domain.job.history.totals import Wanted
+from jobmon_core.domain.many.digest import Digest, digest_of
+from jobmon_core.domain.many.patrol import Memory
+from jobmon_core.store.history.index import open_history
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from jobmon_core.app.jobs.overview import Overview
+    from jobmon_core.context import Context
+    from jobmon_core.domain.delivery.outbox import StoredMessage
+    from jobmon_core.domain.job.history.record import HistoryRecord
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.store.history.index import History
+
+_MAX_NAMES = 50  # of which the latest run is compared: those that took most
+_IDLE = ("idle-allocation", "idle-gpu")  # verdicts about a running job
+_FAILED = (StateGroup.FAILED, StateGroup.UNKNOWN)
+
+
+def last_period(now_s: float, *, weekly: bool) -> tuple[float, float]:
+    """Return when the last whole day or week began and ended (Unix seconds): at midnight, here.
+
+    A week begins on Monday. A day may have 23 or 25 hours.
+    """
+    end = date(*time.localtime(now_s)[:3])
+    if weekly:
+        end -= timedelta(days=end.weekday())
+    return _midnight(end - timedelta(days=7 if weekly else 1)), _midnight(end)
+
+
+def _midnight(day: date) -> float:
+    return time.mktime(day.timetuple())
+
+
+def period_to_tell(ctx: Context, channel: str, *, weekly: bool) -> tuple[float, float]:
+    """Return the time that the next digest for a channel is about; empty (both the same) if it has been sent.
+
+    It begins where the last digest ended, so that nothing is lost while this machine is down.
+    """
+    since_s, until_s = last_period(ctx.clock.now(), weekly=weekly)
+    told_s = read_memory(ctx, _reader(channel, weekly=weekly))[0].at_s
+    if not 0 < told_s <= ctx.clock.now():  # the first digest; or the clock was wrong
+        return since_s, until_s
+    return min(told_s, until_s), until_s
+
+
+def collect_digest(ctx: Context, since_s: float, until_s: float) -> Digest:
+    """Return what ended in this time, and what was forgotten.
+
+    Raises:
+        StorageFailed: the history cannot be read.
+        PatrolFailed: it took over a minute.
+    """
+    return in_bounded_time(Digest, lambda: _collect(ctx, since_s, until_s), "digest")
+
+
+def _collect(ctx: Context, since_s: float, until_s: float) -> Digest:
+    with open_history(ctx.home.history) as history:
+        runs = history.records(Wanted(since_s=since_s, until_s=until_s))
+        slower = tuple(_slower(history, runs))
+        recent = history.records(Wanted(since_s=until_s - WINDOW_S, until_s=until_s))
+    known = overview(ctx)
+    return digest_of(runs, since_s, until_s)._replace(
+        slower=slower,
+        suspects=tuple(f"{each.sentence}: `{each.option}`" for each in suspect_nodes(recent, until_s)),
+        failures=tuple(map(_name, _failures(ctx, known, since_s, until_s))),
+        idle_jobs=tuple(map(_name, _idle(ctx, known))),
+    )
+
+
+def _slower(history: History, runs: Sequence[HistoryRecord]) -> Iterator[str]:
+    latest: dict[str, HistoryRecord] = {}
+    for run in runs:  # the last ended first
+        if run.step_s is not None:
+            latest.setdefault(run.run or run.name, run)
+    for name, run in sorted(latest.items(), key=lambda each: -each[1].run_s)[:_MAX_NAMES]:
+        alike = history.records(Wanted(until_s=run.ended_s, name=literal(name)), MAX_ALIKE)
+        for finding in unusual(run, [each for each in alike if each.key != run.key], str(run.ref)):
+            if finding.id == "slower_than_usual":
+                yield f"{name} ({run.ref}): {finding.text.partition(': ')[2] or finding.text}"
+
+
+def _failures(ctx: Context, known: Overview, since_s: float, until_s: float) -> Iterator[WatchedJob]:
+    """Yield the jobs that failed in this time without a further attempt, and that nobody acknowledged."""
+    acks = ctx.alerts.user().acks
+    for job in (each.job for each in known.jobs):
+        lineage = known.lineages.get(job.id)
+        newest = lineage.newest if lineage else None
+        is_followed = newest is not None and newest.state_id != job.id
+        is_in_time = since_s <= (job.concluded_s or 0.0) < until_s
+        if is_in_time and group_of(job) in _FAILED and job.id not in acks and not is_followed:
+            yield job
+
+
+def _idle(ctx: Context, known: Overview) -> Iterator[WatchedJob]:
+    for status in known.jobs:
+        if not status.job.closed and status.job.is_running:
+            live = job_view(ctx, known, status).tasks
+            if any(event.subject in _IDLE for task in live for event in task.ongoing):
+                yield status.job
+
+
+def _name(job: WatchedJob) -> str:
+    return f"{job.ref} {job.label}".rstrip()
+
+
+def send_digest(
+    ctx: Context, channel: str, digest: Digest, lines: Iterable[str], *, weekly: bool
+) -> StoredMessage:
+    """Send the lines of a digest, the first as the title; return what became of the message.
+
+    The id of the message names the end of its time, so two processes send one.
+
+    Raises:
+        StorageFailed: it was not saved; or it was, and is sent, but that could not be noted.
+    """
+    reader = _reader(channel, weekly=weekly)
+    message_id = f"{reader.replace(' ', '/')}/{int(digest.until_s)}"
+    stored = send_lines(ctx, channel, message_id, Level.INFO, [*lines])
+    save_memory(ctx, reader, Memory(digest.until_s))
+    return stored
+
+
+def _reader(channel: str, *, weekly: bool) -> str:
+    """Return under which name the last digest is remembered; no channel has a space in its name."""
+    return f"digest {'weekly' if weekly else 'daily'} {channel}"
