@@ -20,6 +20,8 @@ was restarted, or restarts another one, stands for all attempts of its lineage.
 
 GPU is the mean utilisation: from jobmon's agents beside the job, or from a summary of jobstats in
 accounting. `max 83%` comes from gres/gpuutil, of which accounting has only the highest value.
+GPU activity says for which part of the GPU time agents saw a utilisation below
+10 %, then from 10 to 20 %, and so on; idle is below 5 %.
 n/a means that nothing was recorded; it is never shown as 0. If accounting does not have an end yet,
 jobmon waits for it, up to half a minute.
 
@@ -37,10 +39,12 @@ what is not recorded is null.
           gpus, gpu_hours, gpu_percent, gpu_percent_is_mean (else it was at
           most that), gpus_idle, gpu_memory (of the fullest GPU; from
           accounting, of all), gpu_source (agents, jobstats, accounting),
+          gpu_busy_s (GPU-seconds below 10, 20 ... 100 % utilisation, as
+          agents measured them; empty without), gpu_idle_s (below 5 %),
           advice
   totals  runs, cpu_hours, cpu_share, memory_gib_hours, memory_share,
           gpu_hours, gpu_percent, gpu_hours_recorded (those with a mean
-          utilisation); hours are those of allocated resources
+          utilisation), gpu_idle_hours; hours are those of allocated resources
 
 The exit code is 1 if a job is unknown or accounting did not answer.
 

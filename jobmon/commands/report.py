@@ -45,6 +45,8 @@ replaced. The file is readable by you alone, since the page quotes the log of th
   metrics    further values of the log by name, e.g. step_time_s
   loss       first, last, best, best_at_s, worst, worst_at_s, bad_values
   energy_kwh of all GPUs, while an agent measured
+  gpu_busy_s GPU-seconds below 10, 20 ... 100 % utilisation; empty without an
+             agent
   gpus       a list: node, index, name, mean_percent, highest_percent,
              memory_peak, memory_total, mean_power_w, highest_power_w,
              energy_kwh, notes

@@ -10,6 +10,7 @@ from jobmon.views.table import Cell, table_lines
 from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.job.efficiency.advice import (
     UNKNOWN,
+    activity_text,
     advice,
     cpu_text,
     gpu_text,
@@ -48,6 +49,9 @@ def efficiency_lines(runs: Sequence[RunEfficiency], console: Console) -> Lines:
     found = [run.found for run in runs if run.found]
     if len(found) > 1:
         yield from console.prose(_totals_text(totals(found)), hanging="  ")
+    if activity := activity_text(each.gpu_busy_s for each in found):
+        yield from console.prose(f"GPU activity: {activity}", hanging="  ")
+        yield f"GPUs idle for {_hours(totals(found).gpu_idle_hours or 0.0)} GPU hours"
 
 
 def _row(run: RunEfficiency) -> tuple[Cell, ...]:
@@ -121,5 +125,6 @@ def _run_json(run: RunEfficiency) -> Json:
         **fields(found, memory_per_node="used_per_node", memory_requested_per_node="requested_per_node"),
         **fields(gpu, gpu_percent="percent", gpu_percent_is_mean="is_mean", gpus_idle="idle"),
         **fields(gpu, gpu_memory="memory_bytes", gpu_source="source"),
+        **fields(found, "gpu_busy_s", "gpu_idle_s"),
         "advice": advice(found),
     }

@@ -11,6 +11,7 @@ from jobmon.views.console import Style
 from jobmon.views.model import clock, fields, known_fields
 from jobmon.views.table import Cell, table_lines
 from jobmon_core.domain.humanize import count, duration, number, size, text_of
+from jobmon_core.domain.job.efficiency.advice import activity_text
 from jobmon_core.domain.slurm.states import Outcome
 
 if TYPE_CHECKING:
@@ -152,6 +153,9 @@ def among_lines(found: Among, now_s: float, console: Console) -> Lines:
     ]
     headers = ("", "THIS RUN", "EARLIER", "LOWEST", "HIGHEST")
     yield from table_lines(headers, rows, console, [(0, 10)])
+    for whose, those in (("GPU activity", [run]), ("earlier", alike)):
+        if activity := activity_text(each.gpu_busy_s for each in those):
+            yield from console.prose(f"{whose + ':':<13} {activity}", hanging="  ")
     for finding in found.unusual:
         yield from console.prose(finding.text, "! ", "  ")
         if finding.advice:

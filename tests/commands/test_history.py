@@ -109,3 +109,12 @@ def test_nodes_that_kill_runs_are_named(shell: Shell) -> None:
     assert [each["node"] for each in found["suspects"]] == ["n77"]
     assert len(found["nodes"]) == 21
     assert "no such run" in shell.jobmon("nodes", "--since", "1m").stdout
+
+
+def test_a_run_shows_how_busy_its_gpus_were_beside_earlier_ones(shell: Shell) -> None:
+    busy_s = (30, 0, 0, 0, 0, 0, 0, 0, 0, 70)
+    earlier = [RUN._replace(job_id=n, ended_s=T0 + n, gpu_busy_s=busy_s[::-1]) for n in (8, 9)]
+    append(shell.home / "state" / "history", [RUN._replace(gpu_busy_s=busy_s), *earlier], "a", float(T0))
+    lines = shell.jobmon("history", "12").stdout.splitlines()
+    assert "GPU activity: 30 0 0 0 0 0 0 0 0 70 (% of GPU time below 10, 20 ... 100%)" in lines
+    assert "earlier:      70 0 0 0 0 0 0 0 0 30 (% of GPU time below 10, 20 ... 100%)" in lines

@@ -57,6 +57,20 @@ def test_totals_have_gpu_hours_and_say_for_how_many_the_use_is_recorded() -> Non
     ]
 
 
+def test_the_gpu_activity_of_all_runs_and_their_idle_hours_are_one_line() -> None:
+    busy_s = (2000, 0, 0, 0, 0, 0, 0, 0, 1000, 1000)
+    measured = replace(RUN, found=replace(FOUND, gpu_busy_s=busy_s, gpu_idle_s=1800))
+    lines = [*efficiency_lines([measured, measured, RUN], Console(80))]
+    assert lines[-2:] == [
+        "GPU activity: 50 0 0 0 0 0 0 0 25 25 (% of GPU time below 10, 20 ... 100%)",
+        "GPUs idle for 1.0 GPU hours",
+    ]
+    found = efficiency_json([measured, RUN])
+    assert found["totals"]["gpu_idle_hours"] == 0.5
+    assert (found["jobs"][0]["gpu_busy_s"], found["jobs"][0]["gpu_idle_s"]) == (busy_s, 1800)
+    assert not any("GPU activity" in line for line in efficiency_lines(RUNS, Console(80)))
+
+
 def test_json_has_null_for_what_is_not_recorded() -> None:
     found = efficiency_json(RUNS)
     first, timeout, running, never = (found["jobs"][number] for number in (0, 5, 6, 7))

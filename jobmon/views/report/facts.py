@@ -25,6 +25,7 @@ from jobmon_core.app.jobs.overview import end_text
 from jobmon_core.domain.before.pending.wait import wait_json
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.humanize import count, duration, joined, rate, text_of
+from jobmon_core.domain.job.history.record import gpu_busy_s
 from jobmon_core.domain.job.report.series import loss_summary
 from jobmon_core.domain.job.report.usage import energy_kwh
 from jobmon_core.domain.logs.diagnosis.patterns import CLEAN
@@ -307,6 +308,7 @@ def report_json(data: ReportData) -> Json:
         else None,
         "loss": fields(summary, *_OF_LOSS) if summary else None,
         "metrics": dict(progress.metrics) if progress else {},
+        "gpu_busy_s": gpu_busy_s(data.nodes)[0],
         "energy_kwh": energy_kwh(uses),
         "gpus": [asdict(use) for use in uses],
         "nodes": [asdict(use) for use in data.node_uses],

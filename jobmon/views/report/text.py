@@ -11,6 +11,8 @@ from jobmon.views.report import facts
 from jobmon.views.table import table_lines
 from jobmon.views.top.drawing import sparkline
 from jobmon_core.domain.finding import Severity
+from jobmon_core.domain.job.efficiency.advice import activity_text
+from jobmon_core.domain.job.history.record import gpu_busy_s
 from jobmon_core.domain.job.report.series import loss_summary, tabulated, throughput_series
 
 if TYPE_CHECKING:
@@ -84,6 +86,8 @@ def _gpus(data: ReportData, console: Console) -> Lines:
     if not uses:
         return
     yield from ("", console.styled(facts.gpu_text(uses), Style.BOLD))
+    if activity := activity_text([gpu_busy_s(data.nodes)[0]]):
+        yield f"activity: {activity}"
     headers = ("NODE", "GPU", "BUSY mean/max", "MEMORY peak", "POWER mean/max", "ENERGY")
     rows = [(use.node, str(use.index), *facts.gpu_row(use)) for use in uses[:_GPUS_SHOWN]]
     yield from table_lines(headers, rows, console, [(0, _NARROWEST)])

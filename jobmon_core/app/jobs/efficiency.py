@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.ending.measured_use import node_histories
@@ -10,6 +10,7 @@ from jobmon_core.app.jobs.find import all_jobs, find_job, last_change_s
 from jobmon_core.app.jobs.overview import in_order, lineages_of
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.job.efficiency.model import Efficiency, efficiency_of_end
+from jobmon_core.domain.job.history.record import gpu_busy_s
 from jobmon_core.domain.job.report.usage import measured_use
 from jobmon_core.domain.job.tracking.apply_accounting import is_row_of
 from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
@@ -107,7 +108,8 @@ def _with_measured(
     if target.job is None or started_s is None:
         return found
     nodes = node_histories(ctx.telemetry(target.job.id, key), started_s)
-    return found.with_measured(measured_use(nodes))
+    busy_s, idle_s = gpu_busy_s(nodes)
+    return replace(found.with_measured(measured_use(nodes)), gpu_busy_s=busy_s, gpu_idle_s=idle_s)
 
 
 def ask_accounting(ctx: Context, targets: Iterable[EfficiencyTarget]) -> tuple[Rows, list[str]]:

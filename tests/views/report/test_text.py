@@ -40,6 +40,10 @@ def test_the_report_of_a_failed_job_says_what_happened_why_and_what_to_do() -> N
     assert "progress   88.1% (70,466/80,000 steps), epoch 3/4" in lines
     assert "loss       first 3.727, last 0.654, best 0.6328 at 2h 58m" in lines
     assert "8 GPUs, 66% busy on average, 10.69 kWh" in lines
+    (activity,) = (line for line in lines if line.startswith("activity: "))
+    shares = [int(each) for each in activity.split()[1:11]]
+    assert abs(sum(shares) - 100) <= 5  # each is rounded
+    assert activity.endswith(" (% of GPU time below 10, 20 ... 100%)")
 
 
 def test_it_has_the_figures_of_each_gpu_and_node() -> None:
@@ -110,5 +114,6 @@ def test_json_has_the_same_figures() -> None:
     assert (found["job_id"], found["outcome"], found["verdict"]) == ("8123", "failure", "Out of memory")
     assert found["energy_kwh"] == pytest.approx(10.69, abs=0.01)
     assert [gpu["index"] for gpu in found["gpus"]] == [0, 1, 2, 3] * 2
+    assert (len(found["gpu_busy_s"]), sum(found["gpu_busy_s"]) > 0) == (10, True)
     assert found["loss"]["best"] == 0.6328
     assert report_json(report_data(nodes=()))["energy_kwh"] is None

@@ -204,6 +204,7 @@ class Totals(NamedTuple):
     gpu_hours: float | None
     gpu_percent: float | None  # of the GPU hours whose use is recorded as a mean over time
     gpu_hours_recorded: float  # the GPU hours to which ``gpu_percent`` applies
+    gpu_idle_hours: float | None  # below `IDLE_PERCENT`, as agents measured it
 
 
 def totals(found: Sequence[Efficiency]) -> Totals:
@@ -219,7 +220,17 @@ def totals(found: Sequence[Efficiency]) -> Totals:
         _total((each.gpu_hours for each in found), 1),
         _weighted(means),
         sum(hours for _, hours in means),
+        _total((each.gpu_idle_s for each in found if each.gpu_busy_s), _HOUR_S),
     )
+
+
+def activity_text(runs: Iterable[Sequence[int]]) -> str:
+    """Return which percentage of the GPU time was how busy, given `HistoryRecord.gpu_busy_s` of runs."""
+    classes = [sum(of_class) for of_class in zip(*filter(None, runs), strict=False)]
+    if not sum(classes):
+        return ""
+    shares = " ".join(f"{100 * each / sum(classes):.0f}" for each in classes)
+    return f"{shares} (% of GPU time below 10, 20 ... 100%)"
 
 
 def _gpu_means(found: Iterable[Efficiency]) -> Iterator[tuple[float, float]]:

@@ -38,6 +38,8 @@ class Efficiency:
     limit_s: float | None  # None also if there is no limit
     usage: Usage
     node_peak_bytes: int | None = None  # the highest memory on one node, as jobmon's agents measured it
+    gpu_busy_s: tuple[int, ...] = ()  # see `HistoryRecord`
+    gpu_idle_s: int = 0
     exceeded_memory: bool = False  # whether it was killed for a peak of its memory that samples missed
 
     @property

@@ -211,20 +211,28 @@ def record_of_row(row: JobRow, now_s: float) -> HistoryRecord | None:
 
 def _with_gpus(record: HistoryRecord, nodes: Sequence[NodeHistory]) -> HistoryRecord:
     """Add the types of the GPUs, and for how long they were how busy."""
-    looks = [(gpu, sample.span_s) for node in nodes for sample in node.samples for gpu in sample.gpus]
-    types = dict.fromkeys(gpu.name for gpu, _ in looks if gpu.name)
+    gpus = [gpu for node in nodes for sample in node.samples for gpu in sample.gpus]
+    busy_s, idle_s = gpu_busy_s(nodes)
+    types = dict.fromkeys(gpu.name for gpu in gpus if gpu.name)
+    return record._replace(gpu="+".join(types), gpu_busy_s=busy_s, gpu_idle_s=idle_s)
+
+
+def gpu_busy_s(nodes: Sequence[NodeHistory]) -> tuple[tuple[int, ...], int]:
+    """Return GPU-seconds by utilisation, in `BUSY_CLASSES` classes, and those below `IDLE_PERCENT`."""
     known = [
-        (gpu.utilization_percent, span_s) for gpu, span_s in looks if gpu.utilization_percent is not None
+        (gpu.utilization_percent, sample.span_s)
+        for node in nodes
+        for sample in node.samples
+        for gpu in sample.gpus
+        if gpu.utilization_percent is not None
     ]
     if not known:
-        return record._replace(gpu="+".join(types))
+        return (), 0
     busy_s = [0.0] * BUSY_CLASSES
     for percent, span_s in known:
         busy_s[min(BUSY_CLASSES - 1, max(0, int(percent * BUSY_CLASSES / 100)))] += span_s
     idle_s = sum(span_s for percent, span_s in known if percent < IDLE_PERCENT)
-    return record._replace(
-        gpu="+".join(types), gpu_busy_s=tuple(map(round, busy_s)), gpu_idle_s=round(idle_s)
-    )
+    return tuple(map(round, busy_s)), round(idle_s)
 
 
 def _with_progress(record: HistoryRecord, followed: TaskProgress) -> HistoryRecord:

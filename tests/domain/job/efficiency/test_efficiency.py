@@ -97,7 +97,7 @@ class TestFigures:
         assert found.cpu_hours == 16 + 8 + 16
         assert found.cpu_share == pytest.approx(7.5 / 8)
         assert found.memory_gib_hours == 32 * 5
-        assert totals([]) == (0, None, None, None, None, None, None, 0)
+        assert totals([]) == (0, None, None, None, None, None, None, 0, None)
 
 
 class TestTexts:
