@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from jobmon.views.diagnosis import note_text
@@ -10,98 +9,25 @@ from jobmon.views.model import stamp
 from jobmon.views.report import facts
 from jobmon.views.report.chart import figure_html, tone
 from jobmon.views.report.charts import charts
+from jobmon.views.report.page import page_html, prose, table, tiles
 from jobmon.views.text_width import sentences
-from jobmon_core import __version__
 from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.visible_text import in_html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from jobmon.views.console import Lines
     from jobmon_core.app.jobs.report import ReportData
     from jobmon_core.domain.logs.progress.events.event import Event
 
 
-# the style sheet: light and dark, for wide screens, phones and paper
-_CSS = """\
-:root{color-scheme:light dark;--bg:#fbfbfa;--card:#fff;--text:#1c2024;--soft:#5b6470;--edge:#dde1e6;
---grid:#e6e9ed;--good:#14713d;--bad:#b3261e;--warn:#8a5800;--c0:#0b62b0;--c1:#b8480a;--c2:#157a4a;
---c3:#8443b8;--c4:#0c7586;--c5:#b52a74;--c6:#7d6109;--c7:#59636e;--band:#0b62b024}
-@media(prefers-color-scheme:dark){:root{--bg:#14171b;--card:#1c2025;--text:#e8eaed;--soft:#a5afba;
---edge:#343b44;--grid:#2b3138;--good:#5fd391;--bad:#ff8a80;--warn:#f0b95a;--c0:#6cb4ff;--c1:#ff9d5c;
---c2:#5fd391;--c3:#cba0ff;--c4:#54d0de;--c5:#ff8cc4;--c6:#dcbc5c;--c7:#b0bac5;--band:#6cb4ff2e}}
-*{box-sizing:border-box}
-body{margin:0 auto;max-width:62rem;padding:1.2rem 1rem 3rem;background:var(--bg);color:var(--text);
-font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
-h1{font-size:1.5rem;line-height:1.25;margin:0;overflow-wrap:anywhere}
-h2{font-size:1.12rem;margin:2rem 0 .6rem}h3{font-size:1rem;margin:0;overflow-wrap:anywhere}
-header p{margin:.3rem 0 0;color:var(--soft)}
-.state{display:inline-block;font-weight:600;padding:.1rem .6rem;border:1.5px solid;border-radius:1rem;
-margin-top:.5rem}
-.state.good{color:var(--good)}.state.bad{color:var(--bad)}
-.card,figure,.tiles div{background:var(--card);border:1px solid var(--edge);border-radius:.5rem}
-.card{padding:.9rem 1rem;margin-top:1rem}.card.bad{border-left:.3rem solid var(--bad)}
-.card p{margin:.4rem 0}.card ol,.card ul{margin:.3rem 0;padding-left:1.4rem}
-pre{margin:.5rem 0;padding:.6rem .7rem;background:var(--bg);border:1px solid var(--edge);
-border-radius:.35rem;white-space:pre-wrap;overflow-wrap:anywhere}
-pre,code{font:13px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
-.source{color:var(--soft);font-size:.87rem;overflow-wrap:anywhere}
-.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(13.5rem,1fr));gap:.6rem;margin:1rem 0 0}
-.tiles div{padding:.5rem .8rem}.tiles dt{color:var(--soft);font-size:.82rem}
-.tiles dd{margin:0;overflow-wrap:anywhere}
-figure{margin:.8rem 0;padding:.8rem 1rem .5rem}
-figcaption p{margin:0 0 .2rem;color:var(--soft);font-size:.85rem}
-.chart{display:block;overflow:visible;margin-left:3.1rem;width:calc(100% - 3.1rem)}
-.chart text{font-size:12px;fill:var(--soft);font-variant-numeric:tabular-nums}
-.line{fill:none;stroke-width:1.7;stroke-linejoin:round;vector-effect:non-scaling-stroke}
-.c0{stroke:var(--c0)}.c1{stroke:var(--c1)}.c2{stroke:var(--c2)}.c3{stroke:var(--c3)}
-.c4{stroke:var(--c4)}.c5{stroke:var(--c5)}.c6{stroke:var(--c6)}.c7{stroke:var(--c7)}
-.d1{stroke-dasharray:7 3}.d2{stroke-dasharray:2 2.5}.d3{stroke-dasharray:9 3 2 3}
-.band{fill:var(--band);stroke:none}
-.grid{stroke:var(--grid)}.axis{stroke:var(--soft)}
-line.limit{stroke:var(--soft);stroke-dasharray:5 4}
-.mark line{stroke-width:1.2;stroke-dasharray:3 3}.mark text{font-weight:600}
-.critical line{stroke:var(--bad)}.chart .critical text{fill:var(--bad)}
-.warning line{stroke:var(--warn)}.chart .warning text{fill:var(--warn)}
-.good line{stroke:var(--good)}.chart .good text{fill:var(--good)}
-.legend{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1.1rem;margin:.2rem 0 .3rem;padding:0;
-font-size:.85rem}.legend span{color:var(--soft)}.legend svg{vertical-align:middle;margin-right:.4rem}
-details{font-size:.87rem;margin-top:.2rem}summary{color:var(--soft);cursor:pointer}
-details div,.scroll{overflow-x:auto}.scroll{max-height:22rem;overflow-y:auto}
-table{border-collapse:collapse;font-size:.87rem;font-variant-numeric:tabular-nums}
-th,td{padding:.22rem .8rem .22rem 0;text-align:right;border-bottom:1px solid var(--edge);white-space:nowrap}
-th{font-weight:600}thead th{color:var(--soft)}
-.words td,.words th,th[scope=row]{text-align:left}.words td:last-child{white-space:normal}
-.events{list-style:none;padding:0;margin:0}
-.events li{display:grid;grid-template-columns:1.9rem 5.2rem 1fr;gap:0 .5rem;padding:.3rem 0;
-border-bottom:1px solid var(--edge)}
-.events b{text-align:center}.events time{color:var(--soft);font-variant-numeric:tabular-nums}
-.events .critical b{color:var(--bad)}.events .warning b{color:var(--warn)}.events .good b{color:var(--good)}
-.events p{margin:0;overflow-wrap:anywhere}.events small{color:var(--soft)}
-footer{margin-top:2rem;color:var(--soft);font-size:.85rem}
-@media(max-width:32rem){.tiles{grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr))}
-figure{padding:.7rem .6rem .4rem}.events li{grid-template-columns:1.2rem 4rem 1fr}}
-@media print{figure,.card{break-inside:avoid}body{background:none}}
-"""
-
-# whatever a log contains, the page loads and runs nothing where it is opened
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-_CODE = re.compile(r"`([^`]*)`")
-_NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _MAX_EVENTS, _MAX_TASKS = 100, 500
 _STATES = {True: "good", False: "bad", None: ""}
 
 
 def report_html(data: ReportData) -> str:
-    """Return the page: a polyglot of HTML and XML, so that any parser can check it."""
+    """Return the page."""
     title = f"{facts.heading(data)}: {facts.outcome(data)}"
-    parts = (
-        '<!DOCTYPE html>\n<html lang="en" xmlns="http://www.w3.org/1999/xhtml">\n<head>',
-        '<meta charset="utf-8"/>',
-        f'<meta http-equiv="Content-Security-Policy" content="{in_html(_POLICY)}"/>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-        f"<title>{in_html(title)}</title>\n<style>\n{_CSS}</style>\n</head>\n<body>",
+    body = (
         *_header(data),
         "<main>",
         *_verdict(data),
@@ -112,10 +38,8 @@ def report_html(data: ReportData) -> str:
         *_tables(data),
         *_notes(data),
         "</main>",
-        f"<footer>Written by jobmon {in_html(__version__)} at {stamp(data.now_s)}.</footer>",
-        "</body>\n</html>\n",
     )
-    return _NOT_TEXT.sub(" ", "\n".join(parts))
+    return page_html(title, body, data.now_s)
 
 
 def _header(data: ReportData) -> Lines:
@@ -133,7 +57,7 @@ def _verdict(data: ReportData) -> Lines:
     bad = " bad" if found.severity is Severity.CRITICAL else ""
     yield f'<section class="card{bad}"><h3>{in_html(found.title)}</h3>'
     if found.text:
-        yield f"<p>{_prose(found.text)}</p>"
+        yield f"<p>{prose(found.text)}</p>"
     if found.evidence:
         if source:
             yield f'<p class="source">{in_html(source)}</p>'
@@ -143,18 +67,13 @@ def _verdict(data: ReportData) -> Lines:
         kind = "ul"
         if len(steps) > 1:
             kind = "ol"
-        yield f"<{kind}>{''.join(f'<li>{_prose(step)}</li>' for step in steps)}</{kind}>"
+        yield f"<{kind}>{''.join(f'<li>{prose(step)}</li>' for step in steps)}</{kind}>"
     yield "</section>"
-
-
-def _prose(text: str) -> str:
-    return _CODE.sub(r"<code>\1</code>", in_html(text))
 
 
 def _tiles(data: ReportData) -> Lines:
     figures = [*facts.times(data), *facts.figures_of(data), ("GPUs", facts.gpu_text(data.gpu_uses))]
-    cells = (f"<div><dt>{name}</dt><dd>{in_html(value)}</dd></div>" for name, value in figures if value)
-    yield f'<dl class="tiles">{"".join(cells)}</dl>'
+    yield tiles((name, value) for name, value in figures if value)
 
 
 def _charts(data: ReportData) -> Lines:
@@ -188,7 +107,7 @@ def _event(event: Event, number: int | None, data: ReportData) -> str:
     ref = str(data.live.ref)
     advice = ""
     if event.advice:
-        advice = f"<small>{_prose(event.advice.replace('JOBID', ref))}</small>"
+        advice = f"<small>{prose(event.advice.replace('JOBID', ref))}</small>"
     text = f"<div><p>{in_html(event.text)}</p>{advice}{evidence}</div>"
     return f'<li class="{tone(event) if number else ""}"><b>{number or ""}</b>{at}{text}</li>'
 
@@ -199,26 +118,17 @@ def _tables(data: ReportData) -> Lines:
         rows = [
             (use.node, str(use.index), use.name, *facts.gpu_row(use), ", ".join(use.notes)) for use in uses
         ]
-        yield from _table("GPUs", names, rows)
+        yield from table("GPUs", names, rows)
     if data.nodes:
         headers = ("Node", "Cores", "Busy mean/max", "Memory peak", "Notes")
-        yield from _table("Nodes", headers, map(facts.node_row, data.node_uses))
+        yield from table("Nodes", headers, map(facts.node_row, data.node_uses))
 
 
 def _tasks(data: ReportData) -> Lines:
     if rows := facts.task_rows(data)[:_MAX_TASKS]:
-        yield from _table(facts.tasks_title(data), ("Task", "State", "Ran", "Cause"), rows)
+        yield from table(facts.tasks_title(data), ("Task", "State", "Ran", "Cause"), rows)
         if more := facts.tasks_not_shown(data, _MAX_TASKS):
-            yield f"<p>{_prose(more)}</p>"
-
-
-def _table(title: str, names: Iterable[str], rows: Iterable[Sequence[str]]) -> Lines:
-    yield f'<h2>{in_html(title)}</h2><div class="scroll"><table class="words"><thead><tr>'
-    yield "".join(f'<th scope="col">{name}</th>' for name in names)
-    yield "</tr></thead><tbody>"
-    for row in rows:
-        yield "<tr>" + "".join(f"<td>{in_html(cell)}</td>" for cell in row) + "</tr>"
-    yield "</tbody></table></div>"
+            yield f"<p>{prose(more)}</p>"
 
 
 def _notes(data: ReportData) -> Lines:
