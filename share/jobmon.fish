@@ -287,6 +287,7 @@ complete -c jobmon -n '_shtab_jobmon_using history' -l by -xka "name day week mo
 complete -c jobmon -n '_shtab_jobmon_using history' -l sort -xka "ended wait time gpu-hours cpu-hours cost" -d 'the highest first by ended, wait, time, gpu-hours, cpu-hours, cost (default: ended)'
 complete -c jobmon -n '_shtab_jobmon_using history' -s n -l lines -x -d 'at most N runs; 0: all (default: 20)'
 complete -c jobmon -n '_shtab_jobmon_using history' -l json -d 'print JSON, as described below'
+complete -c jobmon -n '_shtab_jobmon_using history' -l html -xka "(__fish_complete_path (commandline -ct))" -d 'write a page with charts; - is stdout'
 complete -c jobmon -n '_shtab_jobmon_using history' -l csv -d 'print CSV with the keys of the JSON as header'
 complete -c jobmon -n '_shtab_jobmon_using history; and test $_shtab_jobmon_npos -eq 0' -ka "(jobmon completion jobs 2>/dev/null)" -d 'a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`; or backfill, to add runs from accounting'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a digest -d 'show or send what the runs of a day or a week took, and what was forgotten'

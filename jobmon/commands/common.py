@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 Parser: TypeAlias = argparse.ArgumentParser
 Options: TypeAlias = argparse.Namespace
+STDOUT = "-"
 # help for an argument that `jobmon_core.app.jobs.find` resolves
 JOB_HELP = "a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`"
 
@@ -221,3 +222,31 @@ class Errors:
     def add(self, exit_code: int) -> None:
         """Count the exit code of one job."""
         self.exit_code = max(self.exit_code, exit_code)
+
+
+def refuse_two_outputs(options: Options) -> None:
+    """Refuse to print a page and the output of another option to stdout.
+
+    Raises:
+        UsageError: both are asked for.
+    """
+    for name in ("json", "csv"):
+        if options.html == STDOUT and getattr(options, name, False):
+            raise UsageError(
+                f"--html - and --{name} would both print to stdout; give --html the name of a file"
+            )
+
+
+def write_page(target: str, page: str, what: str) -> None:
+    """Write a page into a file that only the user can read, or print it.
+
+    Raises:
+        StorageFailed: the file cannot be written.
+    """
+    from jobmon_core.app.jobs.report import write_report  # few commands write pages
+
+    if target == STDOUT:
+        sys.stdout.write(page)
+        return
+    write_report(Path(target), page)
+    say(f"{what} written to {target}")

@@ -14,7 +14,9 @@ from jobmon.commands.common import (
     period_s,
     print_json,
     print_lines,
+    refuse_two_outputs,
     table_console,
+    write_page,
 )
 from jobmon.errors import UsageError, say
 from jobmon.views.history import (
@@ -28,7 +30,7 @@ from jobmon.views.history import (
     totals_lines,
 )
 from jobmon.views.model import stamp
-from jobmon_core.app.history.look import past_runs, past_totals, run_among
+from jobmon_core.app.history.look import literal, past_runs, past_totals, run_among
 from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.job.history.totals import BY, SORTS, Wanted
 
@@ -48,6 +50,10 @@ PER UNIT is the median of the seconds per step, epoch or whatever the log counts
 
 `jobmon history backfill` adds runs that jobmon did not watch, from accounting: those of the last 30 days, or
 since --since, with one query for each week. What it knows of the runs that it watched stays.
+
+--html writes one page with charts that needs no network and no JavaScript: hours by week
+and outcome, waste by cause, waits, run times, seconds per unit of the name with the most
+runs, GPU utilisation. An existing file is replaced; it is readable by you alone.
 
 --json prints an object with runs, totals (a list with an object for each currency) and damaged_lines; with
 --by, a list of such totals, each with its label; with JOB, an object with run, earlier and
@@ -73,6 +79,7 @@ examples:
   jobmon history --by cause --since 90d --sort gpu-hours
   jobmon history 8123
   jobmon history --csv -n 0 > runs.csv
+  jobmon history --since 90d --html history.html
   jobmon history backfill --since 90d"""
 _BACKFILL, _BACKFILL_S = "backfill", 30 * 86_400.0
 _SHOWN = 20  # runs, unless -n says more
@@ -97,6 +104,7 @@ def add_arguments(parser: Parser) -> None:
     text = f"at most N runs; 0: all (default: {_SHOWN})"
     parser.add_argument("-n", "--lines", type=natural, default=_SHOWN, metavar="N", help=text)
     add_json(parser)
+    parser.add_argument("--html", metavar="FILE", help="write a page with charts; - is stdout")
     parser.add_argument("--csv", action="store_true", help="print CSV with the keys of the JSON as header")
 
 
@@ -104,8 +112,13 @@ def run(options: Options) -> int:
     ctx = open_context()
     if options.json and options.csv:
         raise UsageError("--json and --csv exclude each other")
+    refuse_two_outputs(options)
     if options.job == _BACKFILL:
         return _backfill(ctx, options)
+    if options.html:
+        _write_page(ctx, options)
+    if options.html and not (options.json or options.csv):
+        return 0
     if options.job:
         _print_run(ctx, options)
     elif options.by:
@@ -125,6 +138,20 @@ def _backfill(ctx: Context, options: Options) -> int:
     done = backfill(ctx, ctx.clock.now() - period_s, report)
     print(f"added {count(done.added, 'run')}; {done.known:,} were known")
     return 0
+
+
+def _write_page(ctx: Context, options: Options) -> None:
+    from jobmon.views.report.history import history_html
+    from jobmon_core.app.history.overview import overview
+
+    wanted, found = _wanted(ctx, options), None
+    if options.job:
+        found = run_among(ctx, options.job)
+        wanted = Wanted(name=literal(found.run.label))
+    data = overview(ctx, wanted, options.by or "", options.sort, options.lines or -1)
+    if found:
+        data = data._replace(this=found.run, unusual=found.unusual)
+    write_page(options.html, history_html(data), "history")
 
 
 def _print_run(ctx: Context, options: Options) -> None:

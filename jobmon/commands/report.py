@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 from jobmon.commands.common import (
     Options,
@@ -15,15 +13,17 @@ from jobmon.commands.common import (
     open_context,
     print_json,
     print_lines,
+    refuse_two_outputs,
     stdout_console,
+    write_page,
 )
-from jobmon.errors import UsageError, say
+from jobmon.errors import say
 from jobmon.views.console import has_unicode
 from jobmon.views.report.facts import report_json
 from jobmon.views.report.text import WIDTH, report_lines
 from jobmon.views.top.drawing import ASCII, UNICODE
-from jobmon_core.app.jobs.find import STDIN as STDOUT  # - is either, as usual
-from jobmon_core.app.jobs.report import collect_report, write_report
+from jobmon_core.app.jobs.report import collect_report, with_alike
+from jobmon_core.domain.errors import StorageFailed
 
 DESCRIPTION = """\
 Show the whole run of a job on one page, while it runs or after its end: what is or was wrong with it and
@@ -70,19 +70,17 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Options) -> int:
-    if options.html == STDOUT and options.json:
-        raise UsageError("--html - and --json would both print to stdout; give --html the name of a file")
+    refuse_two_outputs(options)
     ctx = open_context()
     data = collect_report(ctx, options.job)
     if options.html:
         from jobmon.views.report.html import report_html
 
-        page = report_html(data)
-        if options.html == STDOUT:
-            sys.stdout.write(page)
-            return 0
-        write_report(Path(options.html), page)
-        say(f"report written to {options.html}")
+        try:
+            data = with_alike(ctx, data)
+        except StorageFailed as error:
+            say(f"{error}; the page does not compare this run with earlier ones")
+        write_page(options.html, report_html(data), "report")
     if options.json:
         print_json(report_json(data))
     elif not options.html:

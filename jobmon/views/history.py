@@ -23,47 +23,52 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.history.record import HistoryRecord
     from jobmon_core.domain.job.history.totals import RunTotals
 
-_HEADERS = ("JOB", "NAME", "STATE", "ENDED", "WAIT", "TIME", "HOURS", "PER UNIT", "CAUSE")
+HEADERS = ("JOB", "NAME", "STATE", "ENDED", "WAIT", "TIME", "HOURS", "PER UNIT", "CAUSE")
 _STEPS = ((1, 10), (8, 10), (7, 6), (2, 6), (1, 4), (8, 5), (0, 6))
-_STYLES = {Outcome.SUCCESS: Style.GOOD, Outcome.CANCELLED: Style.DIM, Outcome.FAILURE: Style.BAD}
-_NONE = (
+_STYLES: dict[str, Style] = {
+    Outcome.SUCCESS: Style.GOOD,
+    Outcome.CANCELLED: Style.DIM,
+    Outcome.FAILURE: Style.BAD,
+}
+NO_RUNS = (
     "the history has no such run; a watched job adds one when it has ended, "
     "`jobmon history backfill` adds those in accounting"
 )
-_UNKNOWN = "-"
+UNKNOWN = "-"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins a formula
 
 
 def history_lines(past: Past, now_s: float, console: Console) -> Lines:
     """Yield a table of runs, and what all of them took."""
     if not past.runs:
-        yield from console.prose(_NONE, hanging="  ")
+        yield from console.prose(NO_RUNS, hanging="  ")
         return
-    yield from table_lines(_HEADERS, [_row(run, now_s) for run in past.runs], console, _STEPS)
+    yield from table_lines(HEADERS, [run_cells(run, now_s) for run in past.runs], console, _STEPS)
     shown = len(past.runs)
     for total in past.totals:
         rest = f", the last {shown} shown (-n 0 for all)" if shown < total.runs else ""
         yield from console.prose(f"{_total_text(total)}{rest}", hanging="  ")
-    yield from _damage(past.damaged, console)
+    if past.damaged:
+        yield console.styled(damage(past.damaged), Style.DIM)
 
 
-def _damage(damaged: int, console: Console) -> Lines:
-    if damaged:
-        text = f"{count(damaged, 'line')} of the history cannot be read: written by something else, or torn"
-        yield console.styled(text, Style.DIM)
+def damage(damaged: int) -> str:
+    """Return how many lines cannot be read."""
+    return f"{count(damaged, 'line')} of the history cannot be read: written by something else, or torn"
 
 
-def _row(run: HistoryRecord, now_s: float) -> tuple[Cell, ...]:
+def run_cells(run: HistoryRecord, now_s: float) -> tuple[Cell, ...]:
+    """Return a run in the columns of `HEADERS`."""
     return (
         Cell(str(run.ref)),
         Cell(run.run or run.name),
         Cell(state_text(run), _style(run)),
-        Cell(clock(run.ended_s, now_s) if run.ended_s else _UNKNOWN),
-        Cell(_duration(run.wait_s)),
-        Cell(_duration(run.run_s if run.started_s else None)),
+        Cell(clock(run.ended_s, now_s) if run.ended_s else UNKNOWN),
+        Cell(duration_text(run.wait_s)),
+        Cell(duration_text(run.run_s if run.started_s else None)),
         Cell(_hours_text(run)),
         Cell(_pace_text(run)),
-        Cell(run.cause or _UNKNOWN),
+        Cell(run.cause or UNKNOWN),
     )
 
 
@@ -73,73 +78,85 @@ def state_text(run: HistoryRecord) -> str:
 
 
 def _style(run: HistoryRecord) -> Style:
-    return Style.BAD if run.doubtful else _STYLES.get(Outcome(run.outcome or "unknown"), Style.BAD)
+    return Style.BAD if run.doubtful else _STYLES.get(run.outcome, Style.BAD)
 
 
-def _duration(seconds: float | None) -> str:
-    return text_of(seconds, duration, _UNKNOWN)
+def duration_text(seconds: float | None) -> str:
+    """Return a duration, or ``-``."""
+    return text_of(seconds, duration, UNKNOWN)
 
 
 def _hours_text(run: HistoryRecord) -> str:
     if not run.started_s:
-        return _UNKNOWN
-    return f"{_hours(run.gpu_hours)} GPU" if run.gpus else f"{_hours(run.cpu_hours)} CPU"
+        return UNKNOWN
+    return f"{hours(run.gpu_hours)} GPU" if run.gpus else f"{hours(run.cpu_hours)} CPU"
 
 
-def _hours(hours: float) -> str:
-    return f"{hours:,.1f}" if hours >= 0.1 or not hours else f"{hours:.1g}"  # noqa: PLR2004 - else it would read 0.0
+def hours(value: float) -> str:
+    """Return hours, e.g. ``1,204``, ``12.5``, ``0.02``."""
+    if value >= 100:  # noqa: PLR2004 - of more, a tenth says nothing
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 0.1 or not value else f"{value:.1g}"  # noqa: PLR2004 - else it would read 0.0
 
 
 def _pace_text(run: HistoryRecord) -> str:
     if run.step_s is None:
-        return _UNKNOWN
+        return UNKNOWN
     return f"{number(run.step_s)} s/{run.unit}" if run.step_s >= 0.01 else f"{number(1 / run.step_s)}/s"  # noqa: PLR2004 - as above
 
 
 def _total_text(total: RunTotals) -> str:
     parts = [f"{total.successes:,} succeeded, {total.failures:,} failed"]
     if total.gpu_hours:
-        lost = f"{_hours(total.lost_gpu_hours)} in runs without success"
-        parts.append(f"{_hours(total.gpu_hours)} GPU hours ({lost})")
-    parts.append(f"{_hours(total.cpu_hours)} CPU hours")
+        lost = f"{hours(total.lost_gpu_hours)} in runs without success"
+        parts.append(f"{hours(total.gpu_hours)} GPU hours ({lost})")
+    parts.append(f"{hours(total.cpu_hours)} CPU hours")
     if total.cost is not None:
-        parts.append(_money(total.cost, total.currency))
+        parts.append(money(total.cost, total.currency))
     return f"{count(total.runs, 'run')}: {', '.join(parts)}"
 
 
-def _money(cost: float | None, currency: str) -> str:
-    return _UNKNOWN if cost is None else f"{cost:,.2f} {currency}".rstrip()
+def money(cost: float | None, currency: str) -> str:
+    """Return e.g. ``1,204.50 EUR``, or ``-``."""
+    return UNKNOWN if cost is None else f"{cost:,.2f} {currency}".rstrip()
 
 
 def totals_lines(rows: Sequence[RunTotals], by: str, console: Console) -> Lines:
     """Yield a table of what runs took."""
     if not rows:
-        yield from console.prose(_NONE, hanging="  ")
+        yield from console.prose(NO_RUNS, hanging="  ")
         return
+    columns = total_columns(rows, by)
+    cells = [[text(row) for _, text in columns] for row in rows]
+    yield from table_lines([name for name, _ in columns], cells, console, [(0, 10)])
+    notes = ["LOST: of runs that did not succeed", "IDLE: as agents measured it"]
+    known = [each for each in notes if any(each.startswith(name) for name, _ in columns)]
+    for line in console.prose("; ".join([*known, "WAIT and TIME are means"])):
+        yield console.styled(line, Style.DIM)
+
+
+def total_columns(rows: Sequence[RunTotals], by: str) -> list[tuple[str, Callable[[RunTotals], str]]]:
+    """Return the columns of a table of totals: their names, and what they show of a row."""
     has_gpus, has_cost = any(row.gpu_hours for row in rows), any(row.cost is not None for row in rows)
     columns: list[tuple[str, Callable[[RunTotals], str]]] = [
-        (by.upper(), lambda row: row.label or _UNKNOWN),
+        (by.upper(), lambda row: row.label or UNKNOWN),
         ("RUNS", lambda row: f"{row.runs:,}"),
         ("FAILED", lambda row: f"{row.failures:,}"),
     ]
     if has_gpus:
         columns += [
-            ("GPU HOURS", lambda row: _hours(row.gpu_hours)),
-            ("LOST", lambda row: _hours(row.lost_gpu_hours)),
-            ("IDLE", lambda row: _hours(row.idle_gpu_hours)),
+            ("GPU HOURS", lambda row: hours(row.gpu_hours)),
+            ("LOST", lambda row: hours(row.lost_gpu_hours)),
+            ("IDLE", lambda row: hours(row.idle_gpu_hours)),
         ]
     columns += [
-        ("CPU HOURS", lambda row: _hours(row.cpu_hours)),
-        ("WAIT", lambda row: _duration(row.wait_s)),
-        ("TIME", lambda row: _duration(row.run_s)),
+        ("CPU HOURS", lambda row: hours(row.cpu_hours)),
+        ("WAIT", lambda row: duration_text(row.wait_s)),
+        ("TIME", lambda row: duration_text(row.run_s)),
     ]
     if has_cost:
-        columns.append(("COST", lambda row: _money(row.cost, row.currency)))
-    cells = [[text(row) for _, text in columns] for row in rows]
-    yield from table_lines([name for name, _ in columns], cells, console, [(0, 10)])
-    notes = ["LOST: of runs that did not succeed", "IDLE: as agents measured it"] if has_gpus else []
-    for line in console.prose("; ".join([*notes, "WAIT and TIME are means"])):
-        yield console.styled(line, Style.DIM)
+        columns.append(("COST", lambda row: money(row.cost, row.currency)))
+    return columns
 
 
 def among_lines(found: Among, now_s: float, console: Console) -> Lines:
@@ -164,7 +181,7 @@ def among_lines(found: Among, now_s: float, console: Console) -> Lines:
         yield from console.prose("The history has no earlier run of this name.")
         return
     yield f"EARLIER: the median of {count(len(alike), 'earlier run')} of this name:"
-    yield from table_lines(_HEADERS, [_row(each, now_s) for each in alike], console, _STEPS)
+    yield from table_lines(HEADERS, [run_cells(each, now_s) for each in alike], console, _STEPS)
 
 
 def _compared(
@@ -173,8 +190,8 @@ def _compared(
     known = [each for each in others if each is not None]
     if value is None and not known:
         return None
-    this = text_of(value, text, _UNKNOWN)
-    earlier = [text(median(known)), text(min(known)), text(max(known))] if known else [_UNKNOWN] * 3
+    this = text_of(value, text, UNKNOWN)
+    earlier = [text(median(known)), text(min(known)), text(max(known))] if known else [UNKNOWN] * 3
     return [name, this, *earlier]
 
 
@@ -184,8 +201,8 @@ _FIGURES: tuple[tuple[str, Callable[[HistoryRecord], float | None], Callable[[fl
     ("seconds per unit", lambda run: run.step_s, number),
     ("peak memory", lambda run: run.memory_peak, size),
     ("GPU busy", lambda run: run.gpu_percent, lambda percent: f"{percent:.0f}%"),
-    ("GPU hours", lambda run: run.gpu_hours or None, _hours),
-    ("CPU hours", lambda run: run.cpu_hours or None, _hours),
+    ("GPU hours", lambda run: run.gpu_hours or None, hours),
+    ("CPU hours", lambda run: run.cpu_hours or None, hours),
     ("cost", lambda run: run.cost, number),
 )
 
@@ -221,7 +238,7 @@ def among_json(found: Among) -> Json:
 def nodes_lines(found: Nodes, console: Console) -> Lines:
     """Yield the suspect nodes with what to do, and a table of all nodes."""
     if not found.totals:
-        yield from console.prose(_NONE, hanging="  ")
+        yield from console.prose(NO_RUNS, hanging="  ")
         return
     for suspect in found.suspects:
         yield from console.prose(suspect.sentence, "! ", "  ")

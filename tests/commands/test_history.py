@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import stat
 import time
 
 import pytest
@@ -81,6 +82,41 @@ def test_totals_are_those_of_the_wanted_runs(past: Shell) -> None:
     (total,) = json.loads(past.jobmon("history", "--by", "cause", *wanted, "--json").stdout)
     assert (total["label"], total["runs"], total["gpu_hours"]) == ("cuda_oom", 1, 2.0)
     assert "cuda_oom" in past.jobmon("history", "--by", "cause", "--sort", "gpu-hours").stdout
+
+
+def test_the_page_is_written_for_the_user_alone_and_replaces_an_older_one(past: Shell) -> None:
+    page = past.work / "history.html"
+    page.write_text("old")
+    page.chmod(0o644)
+    done = past.jobmon("history", "--name", "train", "--by", "cause", "--html", "history.html")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "jobmon: history written to history.html\n"
+    text = page.read_text("utf-8")
+    assert "<p>Runs with name train</p>" in text
+    assert "<h2>By cause</h2>" in text
+    assert "HYPERLINK" not in text
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    assert [each.name for each in past.work.iterdir()] == ["history.html"]
+
+
+def test_the_page_can_go_to_stdout_alone_or_beside_json(past: Shell) -> None:
+    done = past.jobmon("history", "12", "--html", "-")
+    assert done.stdout.startswith("<!DOCTYPE html>")
+    assert "<h1>Runs of train</h1><p>Job 12 (FAILED) among the runs of its name</p>" in done.stdout
+    assert done.stderr == ""
+    assert len(json.loads(past.jobmon("history", "--html", "page.html", "--json").stdout)["runs"]) == 3
+    for other in ("--json", "--csv"):
+        done = past.jobmon("history", "--html", "-", other)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"--html - and {other} would both print to stdout" in done.stderr
+
+
+def test_a_page_that_cannot_be_written_is_an_error(past: Shell) -> None:
+    (past.work / "folder").mkdir()
+    done = past.jobmon("history", "--html", "folder")
+    assert done.returncode == 74
+    assert "folder cannot be written: it is a folder" in done.stderr
+    assert past.jobmon("history", "--html", "missing/page.html").returncode == 74
 
 
 def test_a_run_that_the_history_does_not_know_is_an_error(past: Shell) -> None:

@@ -16,7 +16,7 @@ from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.visible_text import in_html
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from jobmon.views.console import Lines
     from jobmon_core.domain.job.report.axis import Axis
@@ -25,8 +25,13 @@ if TYPE_CHECKING:
 
 
 _COLOURS, _DASHES = 8, 4  # how many the style sheet has
-_WIDTH, _HEIGHT = 1000, 150  # of the view box; the height is also that of the plot area in pixels
-_TOP, _BOTTOM = 18, 26  # pixels above and below the plot area
+WIDTH, HEIGHT = 1000, 150  # of the view box; the height is also that of the plot area in pixels
+TOP, BOTTOM = 18, 26  # pixels above and below the plot area
+# the curves: what is within is stretched to the plot area
+STRETCHED = (
+    f'<svg y="{TOP}" width="100%" height="{HEIGHT}" '
+    f'viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none">'
+)
 _MIN_NUMBER_GAP = 0.02  # of the width, between the numbers of two marks
 _NEAR_END = 0.94  # of the width: labels of the time axis beyond it end at their ticks, not to be cut off
 _TABLE_ROWS = 24
@@ -71,16 +76,14 @@ def figure_html(chart: Chart, window: Window, marked: Sequence[Event]) -> str:
     """
     if all(len(line.series.points) < 2 for line in chart.lines):  # noqa: PLR2004 - one point shows no course
         return ""
-    return "\n".join(
-        (
-            f'<figure id="{chart.key}">',
-            f"<figcaption><h3>{in_html(chart.finding)}</h3><p>{in_html(chart.subject)}</p></figcaption>",
-            *_legend(chart),
-            *_picture(chart, window, marked),
-            *_table(chart, window),
-            "</figure>",
-        )
-    )
+    parts = (*_legend(chart), *_picture(chart, window, marked), *_table(chart, window))
+    return framed(chart.key, chart.finding, chart.subject, parts)
+
+
+def framed(key: str, finding: str, subject: str, parts: Iterable[str]) -> str:
+    """Return a figure with its title, and what its axis counts."""
+    caption = f"<figcaption><h3>{in_html(finding)}</h3><p>{in_html(subject)}</p></figcaption>"
+    return "\n".join((f'<figure id="{key}">', caption, *parts, "</figure>"))
 
 
 def _legend(chart: Chart) -> Lines:
@@ -102,16 +105,12 @@ def _legend(chart: Chart) -> Lines:
 
 
 def _picture(chart: Chart, window: Window, marked: Sequence[Event]) -> Lines:
-    axis, key = _axis(chart), chart.key
-    height = _TOP + _HEIGHT + _BOTTOM
-    yield f'<svg class="chart" role="img" aria-labelledby="{key}-t {key}-d" width="100%" height="{height}">'
-    yield f'<title id="{key}-t">{in_html(chart.finding)}</title>'
-    yield f'<desc id="{key}-d">{in_html(_description(chart, window))}</desc>'
-    yield from _value_axis(axis)
+    axis = _axis(chart)
+    yield opened(chart.key, chart.finding, _description(chart, window))
+    yield from value_axis(axis)
     yield from _time_axis(window)
-    view = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none"'
-    yield f'<svg y="{_TOP}" width="100%" height="{_HEIGHT}" {view}>'
-    yield from (f'<path class="band" d="{_area(each, axis, window)}"/>' for each in chart.band.stretches)
+    yield STRETCHED
+    yield from (f'<path class="band" d="{area(each, axis, window)}"/>' for each in chart.band.stretches)
     for number, line in enumerate(chart.lines):
         path = " ".join(_path(stretch, axis, window) for stretch in line.series.stretches)
         yield f'<path class="{_style(number)}" d="{path}"/>'
@@ -119,6 +118,14 @@ def _picture(chart: Chart, window: Window, marked: Sequence[Event]) -> Lines:
     yield from _limit(chart, axis)
     yield from _marks(window, marked)
     yield "</svg>"
+
+
+def opened(key: str, finding: str, description: str, height: int = TOP + HEIGHT + BOTTOM) -> str:
+    """Return the beginning of a picture, with what a screen reader says of it."""
+    return (
+        f'<svg class="chart" role="img" aria-labelledby="{key}-t {key}-d" width="100%" height="{height}">'
+        f'<title id="{key}-t">{in_html(finding)}</title><desc id="{key}-d">{in_html(description)}</desc>'
+    )
 
 
 def _style(number: int) -> str:
@@ -141,11 +148,12 @@ def _description(chart: Chart, window: Window) -> str:
     return f"{chart.subject} over {duration(window.span_s)}. {names}."
 
 
-def _value_axis(axis: Axis) -> Lines:
+def value_axis(axis: Axis, text: Callable[[float], str] | None = None) -> Lines:
+    """Yield the horizontal lines of a picture, with their values."""
     for tick in axis.ticks:
-        y = _TOP + _y(axis, tick)
+        y = y_of(axis, tick)
         yield f'<line class="grid" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>'
-        yield f'<text class="tick" x="-6" y="{y + 4:.1f}" text-anchor="end">{_number(tick)}</text>'
+        yield f'<text class="tick" x="-6" y="{y + 4:.1f}" text-anchor="end">{(text or _number)(tick)}</text>'
 
 
 def _number(value: float) -> str:
@@ -157,7 +165,7 @@ def _number(value: float) -> str:
 
 
 def _time_axis(window: Window) -> Lines:
-    bottom = _TOP + _HEIGHT
+    bottom = TOP + HEIGHT
     for tick_s in time_ticks(window.span_s):
         share = tick_s / window.span_s
         anchor = "start" if not tick_s else "end" if share > _NEAR_END else "middle"
@@ -170,7 +178,7 @@ def _time_axis(window: Window) -> Lines:
 def _limit(chart: Chart, axis: Axis) -> Lines:
     if chart.limit is None:
         return
-    y = _TOP + _y(axis, chart.limit)
+    y = y_of(axis, chart.limit)
     yield f'<line class="limit" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>'
     yield f'<text class="limit" x="4" y="{y - 4:.1f}">{in_html(chart.limit_label)}</text>'
 
@@ -181,19 +189,24 @@ def _marks(window: Window, marked: Sequence[Event]) -> Lines:
         share = window.share(event.at_s)
         x = f"{100 * share:.2f}%"
         yield f'<g class="mark {tone(event)}"><title>{number}. {in_html(event.text)}</title>'
-        yield f'<line x1="{x}" x2="{x}" y1="{_TOP - 3}" y2="{_TOP + _HEIGHT}"/>'
+        yield f'<line x1="{x}" x2="{x}" y1="{TOP - 3}" y2="{TOP + HEIGHT}"/>'
         if share - last >= _MIN_NUMBER_GAP:
-            yield f'<text x="{x}" y="{_TOP - 6}" text-anchor="middle">{number}</text>'
+            yield f'<text x="{x}" y="{TOP - 6}" text-anchor="middle">{number}</text>'
             last = share
         yield "</g>"
 
 
+def y_of(axis: Axis, value: float) -> float:
+    """Return where a value lies in a picture, in pixels from its top."""
+    return TOP + _y(axis, value)
+
+
 def _y(axis: Axis, value: float) -> float:
-    return _HEIGHT * (1 - axis.share(value))
+    return HEIGHT * (1 - axis.share(value))
 
 
 def _place(at_s: float, value: float, axis: Axis, window: Window) -> str:
-    return f"{_WIDTH * window.share(at_s):.1f} {_y(axis, value):.1f}"
+    return f"{WIDTH * window.share(at_s):.1f} {_y(axis, value):.1f}"
 
 
 def _path(points: Sequence[Point], axis: Axis, window: Window) -> str:
@@ -201,7 +214,8 @@ def _path(points: Sequence[Point], axis: Axis, window: Window) -> str:
     return f"M{first}" + "".join(f"L{place}" for place in others or [first])
 
 
-def _area(points: Sequence[Point], axis: Axis, window: Window) -> str:
+def area(points: Sequence[Point], axis: Axis, window: Window) -> str:
+    """Return the path around what lies between the lowest and the highest values."""
     tops = [_place(point.at_s, point.high, axis, window) for point in points]
     bottoms = [_place(point.at_s, point.low, axis, window) for point in reversed(points)]
     return f"M{'L'.join((*tops, *bottoms))}Z"

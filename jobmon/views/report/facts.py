@@ -25,7 +25,7 @@ from jobmon_core.app.jobs.overview import end_text
 from jobmon_core.domain.before.pending.wait import wait_json
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.humanize import count, duration, joined, rate, text_of
-from jobmon_core.domain.job.history.record import gpu_busy_s
+from jobmon_core.domain.job.history.record import HistoryRecord, gpu_busy_s, step_s
 from jobmon_core.domain.job.report.series import loss_summary
 from jobmon_core.domain.job.report.usage import energy_kwh
 from jobmon_core.domain.logs.diagnosis.patterns import CLEAN
@@ -283,6 +283,26 @@ def tasks_not_shown(data: ReportData, shown: int) -> str:
     if hidden > 0:
         return f"and {hidden:,} more; `jobmon show {data.job.ref} --all` shows all"
     return ""
+
+
+def record_now(data: ReportData) -> HistoryRecord:
+    """Return what charts compare of the run, which may still go on."""
+    progress, end = data.progress.progress, data.task.end
+    return HistoryRecord(
+        data.job.job_id,
+        data.task.submit_s or 0,
+        data.now_s,
+        cluster=data.job.cluster,
+        task=data.task.key,
+        name=data.job.label,
+        outcome=str(end.outcome) if end else "",
+        started_s=int(data.window.start_s),
+        ended_s=int(data.window.end_s),
+        run_s=data.window.span_s,
+        gpu_busy_s=gpu_busy_s(data.nodes)[0],
+        unit=progress.unit if progress else "",
+        step_s=step_s(data.progress.history.samples),
+    )
 
 
 def report_json(data: ReportData) -> Json:

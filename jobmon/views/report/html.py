@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 from jobmon.views.diagnosis import note_text
 from jobmon.views.model import stamp
 from jobmon.views.report import facts
+from jobmon.views.report.bars import PATTERNS
 from jobmon.views.report.chart import figure_html, tone
 from jobmon.views.report.charts import charts
 from jobmon.views.report.page import page_html, prose, table, tiles
+from jobmon.views.report.runs import busy_html, pace_html, time_html
 from jobmon.views.text_width import sentences
 from jobmon_core.domain.finding import Severity
+from jobmon_core.domain.humanize import count
 from jobmon_core.domain.visible_text import in_html
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ def report_html(data: ReportData) -> str:
         *_tasks(data),
         *_tiles(data),
         *_charts(data),
+        *_alike(data),
         *_events(data),
         *_tables(data),
         *_notes(data),
@@ -83,6 +87,20 @@ def _charts(data: ReportData) -> Lines:
         start = stamp(data.window.start_s)
         yield f'<h2>Over the run</h2><p class="source">Time since the start, {start}.</p>'
     yield from drawn
+
+
+def _alike(data: ReportData) -> Lines:
+    """Yield this run among earlier ones of its name, and how busy its GPUs were."""
+    this = facts.record_now(data)
+    figures, title = [busy_html(this.gpu_busy_s)], "Use of its GPUs"
+    if data.alike:
+        runs = (this, *data.alike)
+        figures = [pace_html(runs, this), *figures, time_html(runs, this)]
+        title = f"Among the last {count(len(runs), 'run')} of its name"
+    if any(figures):
+        yield f'{PATTERNS}<h2>{title}</h2><div class="figures">'
+        yield from figures
+        yield "</div>"
 
 
 def _events(data: ReportData) -> Lines:

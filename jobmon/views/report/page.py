@@ -52,6 +52,15 @@ figcaption p{margin:0 0 .2rem;color:var(--soft);font-size:.85rem}
 .c0{stroke:var(--c0)}.c1{stroke:var(--c1)}.c2{stroke:var(--c2)}.c3{stroke:var(--c3)}
 .c4{stroke:var(--c4)}.c5{stroke:var(--c5)}.c6{stroke:var(--c6)}.c7{stroke:var(--c7)}
 .d1{stroke-dasharray:7 3}.d2{stroke-dasharray:2 2.5}.d3{stroke-dasharray:9 3 2 3}
+.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(27rem,100%),1fr));gap:.8rem;
+margin:.8rem 0}.figures figure{margin:0;min-width:0}#hours,#pace{grid-column:1/-1}
+.list{margin-left:0;width:100%}.chart .value{fill:var(--text)}.patterns{position:absolute}
+.bar{stroke:var(--card)}.bar.good,.dot path{fill:var(--good)}.patterns .gap{fill:var(--card)}
+.patterns .bad{fill:var(--bad)}.patterns .soft{fill:var(--soft)}.patterns .warn,
+.dot.warn path{fill:var(--warn)}
+.dot{overflow:visible}.dot.bad path,.dot.soft path,.dot.odd path{fill:none;stroke:var(--bad);stroke-width:1.7}
+.dot.soft path,.dot.odd path{stroke:var(--soft)}.dot.this path{fill:var(--text);stroke:var(--card)}
+.dot.many path{fill:var(--c0)}.spread{stroke:var(--band);stroke-width:5}
 .band{fill:var(--band);stroke:none}
 .grid{stroke:var(--grid)}.axis{stroke:var(--soft)}
 line.limit{stroke:var(--soft);stroke-dasharray:5 4}

@@ -13,6 +13,8 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.store.history.index import open_history
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from jobmon_core.context import Context
     from jobmon_core.domain.finding import Finding
     from jobmon_core.domain.job.history.nodes import SuspectNode
@@ -62,7 +64,11 @@ def past_totals(ctx: Context, wanted: Wanted, by: str, sort: str) -> list[RunTot
         StorageFailed: the history cannot be read.
     """
     with open_history(ctx.home.history) as history:
-        rows = history.totals(wanted, by)
+        return sorted_totals(history.totals(wanted, by), by, sort)
+
+
+def sorted_totals(rows: Iterable[RunTotals], by: str, sort: str) -> list[RunTotals]:
+    """Return times in their order, else the highest first."""
     if by in TIMES:
         return sorted(rows, key=lambda row: row.label)
     return sorted(rows, key=lambda row: row.sort_key(sort), reverse=True)
@@ -77,10 +83,23 @@ def run_among(ctx: Context, argument: str) -> Among:
     """
     with open_history(ctx.home.history) as history:
         run = _run(ctx, history, argument)
-        name = literal(run.run or run.name)
-        alike = history.records(Wanted(until_s=run.ended_s, name=name), MAX_ALIKE)
+        alike = _alike(history, run.label, run.ended_s)
     earlier = [each for each in alike if each.key != run.key]
     return Among(run, earlier, [*unusual(run, earlier, argument)])
+
+
+def earlier_runs(ctx: Context, label: str, until_s: float) -> list[HistoryRecord]:
+    """Return runs of a name that ended before a time, the last ended first.
+
+    Raises:
+        StorageFailed: the history cannot be read.
+    """
+    with open_history(ctx.home.history) as history:
+        return _alike(history, label, until_s)
+
+
+def _alike(history: History, label: str, until_s: float | None) -> list[HistoryRecord]:
+    return history.records(Wanted(until_s=until_s, name=literal(label)), MAX_ALIKE)
 
 
 def nodes_seen(ctx: Context, period_s: float) -> Nodes:

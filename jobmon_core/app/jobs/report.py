@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.ending.measured_use import MAX_CLOCK_SKEW_S, node_histories
+from jobmon_core.app.history.look import earlier_runs
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import (
     current_status,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.history.record import HistoryRecord
     from jobmon_core.domain.job.notes import Note
     from jobmon_core.domain.job.report.usage import GpuUse, NodeHistory, NodeUse
     from jobmon_core.domain.job.restart.model import Lineage
@@ -55,6 +57,7 @@ class ReportData:
     user_notes: tuple[Note, ...] = ()
     tasks: tuple[Task, ...] = ()  # of an array or het job, in order
     lineage: Lineage | None = None
+    alike: tuple[HistoryRecord, ...] = ()  # earlier runs of the same name, the last ended first
 
     @property
     def job(self) -> WatchedJob:
@@ -104,6 +107,15 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
         tuple(tasks) if len(tasks) > 1 else (),
         lineages_of(ctx, [job]).get(job.id),
     )
+
+
+def with_alike(ctx: Context, data: ReportData) -> ReportData:
+    """Add the earlier runs of its name.
+
+    Raises:
+        StorageFailed: the history cannot be read.
+    """
+    return replace(data, alike=tuple(earlier_runs(ctx, data.job.label, data.window.start_s)))
 
 
 def _sound(live: LiveTask) -> LiveTask:

@@ -71,6 +71,7 @@ _TESTS = {
     "cause": "cause GLOB :cause",
     "node": "on_node(nodes, :node)",
     "script": "script = :script",
+    "outcome": "outcome = :outcome",
 }
 _KNOWN = frozenset(HistoryRecord._fields)
 

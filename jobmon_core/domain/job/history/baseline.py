@@ -70,12 +70,21 @@ FIGURES = (
 )
 
 
-def is_unusual(value: float, earlier: Sequence[float]) -> bool:
-    """Whether a value is unusually high, given those of earlier runs, the latest first."""
+def usual_range(earlier: Sequence[float]) -> tuple[float, float] | None:
+    """Return from where to where a value is usual, given those of earlier runs, the latest first.
+
+    None if too few are known, or they differ too much.
+    """
     last = earlier[:COMPARED]
     if len(last) < COMPARED or not (usual := median(last)) or (max(last) - min(last)) / usual >= _MAX_SPREAD:
-        return False
-    return value > _OVER_MEDIAN * usual and value > _OVER_HIGHEST * max(last)
+        return None
+    return min(last), max(_OVER_MEDIAN * usual, _OVER_HIGHEST * max(last))
+
+
+def is_unusual(value: float, earlier: Sequence[float]) -> bool:
+    """Whether a value is unusually high, given those of earlier runs, the latest first."""
+    usual = usual_range(earlier)
+    return usual is not None and value > usual[1]
 
 
 def unusual(run: HistoryRecord, alike: Iterable[HistoryRecord], job: str) -> Iterator[Finding]:

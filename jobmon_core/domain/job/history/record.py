@@ -98,6 +98,11 @@ class HistoryRecord(NamedTuple):
         return ref_of(self.job_id, self.task)
 
     @property
+    def label(self) -> str:
+        """The name of the job, or of its run in a group."""
+        return self.run or self.name
+
+    @property
     def wait_s(self) -> float | None:
         """How long it waited since it could have started; None if it never started."""
         if self.started_s is None:

@@ -36,6 +36,7 @@ class Wanted(NamedTuple):
     cause: str = ""
     node: str = ""
     script: str = ""  # the digest of its text
+    outcome: str = ""  # see `Outcome`
 
 
 class RunTotals(NamedTuple):
@@ -77,10 +78,11 @@ def by_node(rows: Iterable[RunTotals]) -> list[RunTotals]:
         for name in names:
             cost = None if row.cost is None else row.cost / len(names)
             found.setdefault((name, row.currency), []).append(row._replace(label=name, cost=cost, **hours))
-    return [_sum(each) for each in found.values()]
+    return [together(each) for each in found.values()]
 
 
-def _sum(rows: Sequence[RunTotals]) -> RunTotals:
+def together(rows: Sequence[RunTotals]) -> RunTotals:
+    """Return what all these runs took, with the label and the currency of the first row."""
     runs = sum(row.runs for row in rows)
     sums: dict[str, Any] = {name: sum(getattr(row, name) for row in rows) for name in (*_COUNTS, *_HOURS)}
     means: dict[str, Any] = {
