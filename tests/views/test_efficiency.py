@@ -67,7 +67,7 @@ def test_the_gpu_activity_of_all_runs_and_their_idle_hours_are_one_line() -> Non
     ]
     found = efficiency_json([measured, RUN])
     assert found["totals"]["gpu_idle_hours"] == 0.5
-    assert (found["jobs"][0]["gpu_busy_s"], found["jobs"][0]["gpu_idle_s"]) == (busy_s, 1800)
+    assert (found["jobs"][0]["gpu_busy_s"], found["jobs"][0]["gpu_idle_s"]) == ([*busy_s], 1800)
     assert not any("GPU activity" in line for line in efficiency_lines(RUNS, Console(80)))
 
 
