@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from jobmon_core.store.history.index import History
 
 _MAX_NAMES = 50  # of which the latest run is compared: those that took most
+_MAX_CAUGHT_UP_S = 31 * 86_400.0  # after a longer time, the next digest is about one day or week again
 _IDLE = ("idle-allocation", "idle-gpu")  # verdicts about a running job
 _FAILED = (StateGroup.FAILED, StateGroup.UNKNOWN)
 
@@ -56,7 +57,8 @@ def period_to_tell(ctx: Context, channel: str, *, weekly: bool) -> tuple[float, 
     """
     since_s, until_s = last_period(ctx.clock.now(), weekly=weekly)
     told_s = read_memory(ctx, _reader(channel, weekly=weekly))[0].at_s
-    if not 0 < told_s <= ctx.clock.now():  # the first digest; or the clock was wrong
+    now_s = ctx.clock.now()
+    if not now_s - _MAX_CAUGHT_UP_S < told_s <= now_s:  # the first digest for long; or the clock was wrong
         return since_s, until_s
     return min(told_s, until_s), until_s
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.history.record import HistoryRecord
 
 _HOUR_S = 3600.0
+_OUTCOMES = frozenset(Outcome)  # a later version may know others
 NO_CAUSE = "no known cause"
 
 
@@ -63,7 +64,7 @@ def digest_of(runs: Sequence[HistoryRecord], since_s: float, until_s: float) -> 
     return Digest(
         since_s,
         until_s,
-        dict(Counter(str(Outcome(run.outcome or Outcome.UNKNOWN)) for run in runs)),
+        dict(Counter(run.outcome if run.outcome in _OUTCOMES else "unknown" for run in runs)),
         sum(run.doubtful for run in runs),
         sum(run.gpu_hours for run in runs),
         sum(run.cpu_hours for run in runs),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config_section import MIN_EVERY_S
-from jobmon_core.domain.humanize import count, duration, joined, listed
+from jobmon_core.domain.humanize import count, duration, listed
 from jobmon_core.domain.logs.progress.estimate import estimate_or_printed
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import unusual_pause_s
@@ -36,7 +36,8 @@ def periodic_event(
     """
     every_s = max(every_s, MIN_EVERY_S)
     running = [task.key for task in job.tasks.values() if task.state is JobState.RUNNING and not task.end]
-    start_s = min((task.start_s for task in job.tasks.values() if task.start_s), default=now_s)
+    starts_s = [task.start_s for task in job.tasks.values() if task.start_s]
+    start_s = min(starts_s, default=job.registered_s)  # a scheduler may say no start
     period_s = start_s + (now_s - start_s) // every_s * every_s  # when the current one began
     if not running or period_s <= max(start_s, _told_s(job)):
         return None
@@ -51,7 +52,8 @@ def periodic_event(
         ended = sum(task.end is not None for task in job.tasks.values())
         text = f"{count(len(running), 'task')} running, {ended:,} ended"
         text = "; ".join(filter(None, (text, listed(far, _MAX_TASKS))))
-    return Event(period_s, EventKind.PERIODIC, f"{text} (running for {duration(now_s - start_s)})")
+    since = f" (running for {duration(now_s - start_s)})" if starts_s else ""
+    return Event(period_s, EventKind.PERIODIC, f"{text}{since}")
 
 
 def _told_s(job: WatchedJob) -> float:
@@ -64,12 +66,10 @@ def _text(followed: TaskProgress | None, every_s: float, now_s: float, clock: Cl
     if followed is None or followed.progress is None:
         return "its log shows no progress yet"
     found, samples = followed.progress, followed.history.samples
-    left_s = estimate_or_printed(followed.history, found, now_s).remaining_s
-    left = ""
-    if left_s is not None and found.fraction != 1.0 and unusual_pause_s(followed.history, now_s) is None:
-        left = f"about {duration(left_s)} left"
-    idle = ""
     if samples and now_s - samples[-1].at_s > _IDLE_SHARE * every_s:
         unit = "progress" if found.unit == "%" else f"new {found.unit}"
-        idle = f"no {unit} since {clock(samples[-1].at_s, now_s)}"
-    return joined(done(found), idle, left)
+        return f"{done(found)}, no {unit} since {clock(samples[-1].at_s, now_s)}"
+    left_s = estimate_or_printed(followed.history, found, now_s).remaining_s
+    if left_s is None or found.fraction == 1.0 or unusual_pause_s(followed.history, now_s) is not None:
+        return done(found)
+    return f"{done(found)}, about {duration(left_s)} left"

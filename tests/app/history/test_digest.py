@@ -114,6 +114,15 @@ def test_its_lines_say_what_runs_took_and_lost(ctx: Context) -> None:
     ]
 
 
+def test_names_of_others_and_words_of_later_versions_cannot_garble_it(ctx: Context) -> None:
+    hostile = RUN._replace(name="a\x1b[31m\nb", outcome="paused", cause="x\n\u202ey")
+    add(ctx, hostile)
+    lines = [*digest_lines(collect_digest(ctx, MONDAY_S - DAY_S, MONDAY_S), Console(80))]
+    assert lines[0].endswith("1 run ended: 1 of unknown outcome")
+    assert len(lines) == 4
+    assert not any(character in "".join(lines[1:]) for character in "\x1b\n\u202e")
+
+
 def test_a_time_without_runs_is_said_in_one_line(ctx: Context) -> None:
     assert of_yesterday(ctx) == ["Sun 2026-11-29: no run ended"]
 
@@ -220,3 +229,10 @@ def test_a_clock_that_was_far_ahead_stops_no_digest(ctx: Context) -> None:
         assert cron.send(MONDAY_S + 1000 * DAY_S)
         assert cron.send(MONDAY_S + 25_380) == "Sun 2026-11-29: no run ended"
         assert cron.send(MONDAY_S + 25_440) == ""
+
+
+def test_after_a_long_time_without_digests_the_next_one_is_about_one_day(ctx: Context) -> None:
+    with FakeDiscord() as discord:
+        cron = Sending(ctx, discord)
+        assert cron.send(MONDAY_S + 25_380)
+        assert cron.send(MONDAY_S + 40 * DAY_S) == "Fri 2027-01-08: no run ended"
