@@ -224,29 +224,22 @@ class Errors:
         self.exit_code = max(self.exit_code, exit_code)
 
 
-def refuse_two_outputs(options: Options) -> None:
-    """Refuse to print a page and the output of another option to stdout.
+def write_page(options: Options, page: str, what: str) -> None:
+    """Write a page into the file of ``--html``, which only the user can read, or print it.
 
     Raises:
-        UsageError: both are asked for.
-    """
-    for name in ("json", "csv"):
-        if options.html == STDOUT and getattr(options, name, False):
-            raise UsageError(
-                f"--html - and --{name} would both print to stdout; give --html the name of a file"
-            )
-
-
-def write_page(target: str, page: str, what: str) -> None:
-    """Write a page into a file that only the user can read, or print it.
-
-    Raises:
+        UsageError: something else would be printed, too.
         StorageFailed: the file cannot be written.
     """
     from jobmon_core.app.jobs.report import write_report  # few commands write pages
 
-    if target == STDOUT:
-        sys.stdout.write(page)
+    if options.html != STDOUT:
+        write_report(Path(options.html), page)
+        say(f"{what} written to {options.html}")
         return
-    write_report(Path(target), page)
-    say(f"{what} written to {target}")
+    for name in ("json", "csv"):
+        if getattr(options, name, False):
+            raise UsageError(
+                f"--html - and --{name} would both print to stdout; give --html the name of a file"
+            )
+    sys.stdout.write(page)

@@ -14,7 +14,6 @@ from jobmon.commands.common import (
     period_s,
     print_json,
     print_lines,
-    refuse_two_outputs,
     table_console,
     write_page,
 )
@@ -30,7 +29,7 @@ from jobmon.views.history import (
     totals_lines,
 )
 from jobmon.views.model import stamp
-from jobmon_core.app.history.look import literal, past_runs, past_totals, run_among
+from jobmon_core.app.history.look import literal, overview, past_runs, past_totals, run_among
 from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.job.history.totals import BY, SORTS, Wanted
 
@@ -112,7 +111,6 @@ def run(options: Options) -> int:
     ctx = open_context()
     if options.json and options.csv:
         raise UsageError("--json and --csv exclude each other")
-    refuse_two_outputs(options)
     if options.job == _BACKFILL:
         return _backfill(ctx, options)
     if options.html:
@@ -142,7 +140,6 @@ def _backfill(ctx: Context, options: Options) -> int:
 
 def _write_page(ctx: Context, options: Options) -> None:
     from jobmon.views.report.history import history_html
-    from jobmon_core.app.history.overview import overview
 
     wanted, found = _wanted(ctx, options), None
     if options.job:
@@ -151,7 +148,7 @@ def _write_page(ctx: Context, options: Options) -> None:
     data = overview(ctx, wanted, options.by or "", options.sort, options.lines or -1)
     if found:
         data = data._replace(this=found.run, unusual=found.unusual)
-    write_page(options.html, history_html(data), "history")
+    write_page(options, history_html(data), "history")
 
 
 def _print_run(ctx: Context, options: Options) -> None:

@@ -13,7 +13,6 @@ from jobmon.commands.common import (
     open_context,
     print_json,
     print_lines,
-    refuse_two_outputs,
     stdout_console,
     write_page,
 )
@@ -70,7 +69,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Options) -> int:
-    refuse_two_outputs(options)
     ctx = open_context()
     data = collect_report(ctx, options.job)
     if options.html:
@@ -80,7 +78,7 @@ def run(options: Options) -> int:
             data = with_alike(ctx, data)
         except StorageFailed as error:
             say(f"{error}; the page does not compare this run with earlier ones")
-        write_page(options.html, report_html(data), "report")
+        write_page(options, report_html(data), "report")
     if options.json:
         print_json(report_json(data))
     elif not options.html:

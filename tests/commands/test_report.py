@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from jobmon_core.domain.job.history.record import HistoryRecord
+from jobmon_core.store.history.lines import append
 from jobmon_core.store.home import Home
 from jobmon_core.store.job_files import progress_file
 from jobmon_core.store.jobs import JobStore
 from tests.support.job_records import NOW_S, PENDING, failed, job_of, succeeded
 from tests.support.shell import Shell, complaint
-from tests.support.telemetry import eventful_job, two_nodes, write_telemetry
+from tests.support.telemetry import START_S, eventful_job, two_nodes, write_telemetry
 
 
 @pytest.fixture
@@ -50,6 +52,35 @@ def test_the_page_is_written_for_the_user_alone_and_replaces_an_older_one(shell:
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     assert [each.name for each in shell.work.iterdir()] == ["report.html"]
+
+
+def test_the_page_shows_the_run_among_earlier_ones_of_its_name(shell: Shell) -> None:
+    history = shell.home / "state" / "history"
+    run = HistoryRecord(
+        0, 0, 1.0, name="train-llama-7b", outcome="success", unit="step", step_s=0.1, run_s=9_000.0
+    )
+    ends_s = [START_S - 90_000 * number for number in range(1, 15)]
+    earlier = [run._replace(job_id=at_s, started_s=at_s - 9_000, ended_s=at_s) for at_s in ends_s]
+    other = run._replace(name="other", started_s=1, ended_s=START_S - 5)
+    later = run._replace(job_id=1, started_s=1, ended_s=START_S + 5)
+    append(history, [*earlier, other, later], "a", 1.0)
+    page = shell.jobmon("report", "8123", "--html", "-").stdout
+    assert "<h2>Among the last 11 runs of its name</h2>" in page
+    assert "this run is slower than usual" in page
+    assert ">8123 train-llama-7b, " in page
+    assert f">{ends_s[9]} train-llama-7b, " in page
+    assert f">{ends_s[10]} train-llama-7b, " not in page
+
+
+def test_a_history_that_cannot_be_read_costs_only_the_comparison(shell: Shell) -> None:
+    (shell.home / "state" / "history" / "2026-11.a.jsonl").mkdir(parents=True)
+    done = shell.jobmon("report", "8123", "--html", "page.html")
+    assert done.returncode == 0
+    assert "cannot be read: Is a directory; the page does not compare this run" in done.stderr
+    assert "</html>" in (shell.work / "page.html").read_text("utf-8")
+    done = shell.jobmon("history", "--html", "page.html")
+    assert (done.returncode, done.stdout) == (74, "")
+    assert "cannot be read: Is a directory" in done.stderr
 
 
 def test_the_page_can_go_to_stdout(shell: Shell) -> None:

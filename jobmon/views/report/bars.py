@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon.views.report.chart import HEIGHT, TOP, framed, opened, value_axis, y_of
+from jobmon.views.report.chart import HEIGHT, TOP, framed, number_text, opened, value_axis, y_of
 from jobmon_core.domain.job.report.axis import linear_axis
 from jobmon_core.domain.visible_text import in_html
 
@@ -84,7 +84,7 @@ def _bar(part: Part, across: tuple[str, str], down: tuple[float, float], title: 
 def _columns(key: str, finding: str, chart: Columns) -> Lines:
     axis = linear_axis(0.0, max(chart.heights) or 1.0)
     yield opened(key, finding, f"{chart.subject}: {chart.labels[0]} to {chart.labels[-1]}")
-    yield from value_axis(axis)
+    yield from value_axis(axis, number_text)
     room = 100 / len(chart.labels)
     width = _FULL * min(room, 100 / _FEWEST)
     below = [0.0] * len(chart.labels)

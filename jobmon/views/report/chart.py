@@ -107,7 +107,7 @@ def _legend(chart: Chart) -> Lines:
 def _picture(chart: Chart, window: Window, marked: Sequence[Event]) -> Lines:
     axis = _axis(chart)
     yield opened(chart.key, chart.finding, _description(chart, window))
-    yield from value_axis(axis)
+    yield from value_axis(axis, number_text)
     yield from _time_axis(window)
     yield STRETCHED
     yield from (f'<path class="band" d="{area(each, axis, window)}"/>' for each in chart.band.stretches)
@@ -148,15 +148,16 @@ def _description(chart: Chart, window: Window) -> str:
     return f"{chart.subject} over {duration(window.span_s)}. {names}."
 
 
-def value_axis(axis: Axis, text: Callable[[float], str] | None = None) -> Lines:
+def value_axis(axis: Axis, text: Callable[[float], str]) -> Lines:
     """Yield the horizontal lines of a picture, with their values."""
     for tick in axis.ticks:
         y = y_of(axis, tick)
         yield f'<line class="grid" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>'
-        yield f'<text class="tick" x="-6" y="{y + 4:.1f}" text-anchor="end">{(text or _number)(tick)}</text>'
+        yield f'<text class="tick" x="-6" y="{y + 4:.1f}" text-anchor="end">{text(tick)}</text>'
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
+    """Return a value of an axis."""
     if abs(value) >= 1e6 or 0 < abs(value) < 1e-3:  # noqa: PLR2004 - too long with all its digits
         return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
     if value == round(value):

@@ -1,27 +1,34 @@
-"""One dot for each run over time, as inline SVG; of many runs, one for each stretch of time."""
+"""A dot for each run over time, as inline SVG; of many runs, for some of them."""
 
 from __future__ import annotations
 
 from math import isfinite
-from statistics import median, quantiles
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.views.model import stamp
-from jobmon.views.report.chart import HEIGHT, STRETCHED, TOP, area, framed, opened, value_axis, y_of
+from jobmon.views.report.chart import (
+    HEIGHT,
+    STRETCHED,
+    TOP,
+    area,
+    framed,
+    number_text,
+    opened,
+    value_axis,
+    y_of,
+)
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job.report.axis import duration_axis, linear_axis
-from jobmon_core.domain.job.report.series import Point, Series, Window
+from jobmon_core.domain.job.report.series import Point, Window
 from jobmon_core.domain.visible_text import in_html
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from jobmon.views.console import Lines
     from jobmon_core.domain.job.report.axis import Axis
 
-MAX_DOTS = 400  # of more runs, the middle of each stretch of time is shown
-_STRETCHES = 100
-_FEW = 10  # runs, of which no tenth can be left out
+MAX_DOTS = 400
 _MARGIN = 0.03  # of the width, at both ends
 _DAY_S = 86_400.0
 _FORMS = ((2 * _DAY_S, "%a %H:%M"), (300 * _DAY_S, "%d %b"))  # of dates, on axes up to these times
@@ -34,88 +41,59 @@ _FORMS_OF_DOTS = {
     "odd": ("unknown", "M0 -4L4 0L0 4L-4 0Z"),
     "warn": ("slower than usual", "M0 -5L5 4H-5Z"),
     "this": ("this run", "M0 -7L7 0L0 7L-7 0Z"),
-    "many": ("", "M-3 0A3 3 0 1 0 3 0A3 3 0 1 0 -3 0"),
 }
 
 
 class Dot(NamedTuple):
-    """One run, or what is in the middle of several."""
+    """One run."""
 
     at_s: float
     value: float
     tone: str  # one of `_FORMS_OF_DOTS`
-    text: str = ""
+    text: str
     usual: tuple[float, float] | None = None  # from where to where a value is usual for it
 
 
-class Dots(NamedTuple):
-    """What a chart shows."""
+def dots_html(
+    key: str, finding: str, subject: str, dots: Iterable[Dot], *, are_durations: bool = False
+) -> str:
+    """Return a figure about durations in seconds or other numbers; empty if there are not two runs.
 
-    key: str  # unique on the page
-    finding: str
-    subject: str  # what the axis counts, with the unit
-    dots: Sequence[Dot]
-    are_durations: bool = False  # seconds, else any numbers
-
-
-def dots_html(chart: Dots) -> str:
-    """Return a figure; empty if there are not two runs."""
-    shown = sorted(dot for dot in chart.dots if isfinite(dot.value))
+    ``subject`` is what the axis counts.
+    """
+    shown = sorted((dot for dot in dots if isfinite(dot.value)), key=lambda dot: dot.at_s)
     if len(shown) < 2:  # noqa: PLR2004 - one shows no course
         return ""
-    times_s = [dot.at_s for dot in shown]
-    margin_s = max(1.0, _MARGIN / (1 - 2 * _MARGIN) * (max(times_s) - min(times_s)))
-    window = Window(min(times_s) - margin_s, max(times_s) + margin_s)
-    subject, spreads = chart.subject, Series()
-    if len(shown) > MAX_DOTS:
-        each = duration(window.span_s / _STRETCHES)
-        subject += f"; each dot is the median of the runs in {each}, each line the middle 80% of them"
-        shown, spreads = _middles(shown, window)
-    axis = _axis(chart, shown, spreads)
-    text = duration if chart.are_durations else "{:.4g}".format
+    every = -(-len(shown) // MAX_DOTS)
+    if every > 1:
+        subject += f"; one dot for {every} runs"
+    shown = shown[::-1][::every][::-1]  # always the last
+    first_s, last_s = shown[0].at_s, shown[-1].at_s
+    margin_s = max(1.0, _MARGIN / (1 - 2 * _MARGIN) * (last_s - first_s))
+    window = Window(first_s - margin_s, last_s + margin_s)
+    values = [dot.value for dot in shown] + [each for dot in shown for each in dot.usual or ()]
+    text: Callable[[float], str] = number_text
+    axis = linear_axis(min(values), max(values))
+    if are_durations:
+        axis, text = duration_axis(min(values), max(values)), duration
     parts = (
         *_legend(shown),
-        opened(chart.key, chart.finding, f"{subject}: {len(chart.dots)} runs"),
+        opened(key, finding, f"{subject}: {len(shown)} dots"),
         *value_axis(axis, text),
         *_date_axis(window),
         STRETCHED,
         *(f'<path class="band" d="{area(each, axis, window)}"/>' for each in _usual(shown)),
         "</svg>",
-        *(_spread(point, axis, window) for point in spreads.points),
         *(_dot(dot, axis, window, text(dot.value)) for dot in shown),
         "</svg>",
     )
-    return framed(chart.key, chart.finding, subject, parts)
-
-
-def _middles(dots: Sequence[Dot], window: Window) -> tuple[list[Dot], Series]:
-    by_stretch: dict[int, list[Dot]] = {}
-    for dot in dots:
-        by_stretch.setdefault(int(window.share(dot.at_s) * _STRETCHES), []).append(dot)
-    middles, spreads = [], []
-    for held in by_stretch.values():
-        values = [dot.value for dot in held]
-        at_s, middle = median(dot.at_s for dot in held), median(values)
-        lowest, highest = min(values), max(values)
-        if len(values) > _FEW:
-            lowest, *_, highest = quantiles(values, n=10)
-        middles.append(Dot(at_s, middle, "many", f"{len(held)} runs"))
-        spreads.append(Point(at_s, middle, lowest, highest))
-    return middles, Series((tuple(spreads),))
-
-
-def _axis(chart: Dots, shown: Sequence[Dot], spreads: Series) -> Axis:
-    values = [dot.value for dot in shown] + [each for dot in shown for each in dot.usual or ()]
-    values += [each for point in spreads.points for each in (point.low, point.high)]
-    if chart.are_durations:
-        return duration_axis(min(values), max(values))
-    return linear_axis(min(values), max(values))
+    return framed(key, finding, subject, parts)
 
 
 def _legend(shown: Sequence[Dot]) -> Lines:
     yield '<ul class="legend">'
     for tone, (label, form) in _FORMS_OF_DOTS.items():
-        if label and any(dot.tone == tone for dot in shown):
+        if any(dot.tone == tone for dot in shown):
             box = 'viewBox="-8 -8 16 16" width="16" height="16" aria-hidden="true"'
             yield f'<li><svg class="dot {tone}" {box}><path d="{form}"/></svg>{label}</li>'
     if any(dot.usual for dot in shown):
@@ -144,12 +122,6 @@ def _usual(shown: Sequence[Dot]) -> list[list[Point]]:
         elif stretches[-1]:
             stretches.append([])
     return [stretch for stretch in stretches if stretch]
-
-
-def _spread(point: Point, axis: Axis, window: Window) -> str:
-    x = f"{100 * window.share(point.at_s):.2f}%"
-    y1, y2 = y_of(axis, point.low), y_of(axis, point.high)
-    return f'<line class="spread" x1="{x}" x2="{x}" y1="{y1:.1f}" y2="{y2:.1f}"/>'
 
 
 def _dot(dot: Dot, axis: Axis, window: Window, value: str) -> str:

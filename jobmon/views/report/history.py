@@ -28,7 +28,7 @@ from jobmon.views.report.runs import (
     wait_html,
     waste_html,
 )
-from jobmon_core.app.history.overview import MAX_LISTED
+from jobmon_core.app.history.look import MAX_LISTED
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.job.history.totals import together
 from jobmon_core.domain.visible_text import in_html
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon.views.console import Lines
-    from jobmon_core.app.history.overview import Overview
+    from jobmon_core.app.history.look import Overview
     from jobmon_core.domain.job.history.record import HistoryRecord
 
 

@@ -60,7 +60,6 @@ margin:.8rem 0}.figures figure{margin:0;min-width:0}#hours,#pace{grid-column:1/-
 .dot.warn path{fill:var(--warn)}
 .dot{overflow:visible}.dot.bad path,.dot.soft path,.dot.odd path{fill:none;stroke:var(--bad);stroke-width:1.7}
 .dot.soft path,.dot.odd path{stroke:var(--soft)}.dot.this path{fill:var(--text);stroke:var(--card)}
-.dot.many path{fill:var(--c0)}.spread{stroke:var(--band);stroke-width:5}
 .band{fill:var(--band);stroke:none}
 .grid{stroke:var(--grid)}.axis{stroke:var(--soft)}
 line.limit{stroke:var(--soft);stroke-dasharray:5 4}

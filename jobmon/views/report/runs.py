@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jobmon.views.history import hours
 from jobmon.views.model import stamp
 from jobmon.views.report.bars import Columns, Part, bars_html, columns_html
-from jobmon.views.report.dots import MAX_DOTS, Dot, Dots, dots_html
+from jobmon.views.report.dots import MAX_DOTS, Dot, dots_html
 from jobmon.views.text_width import truncated
 from jobmon_core.domain.humanize import count, duration
 from jobmon_core.domain.job.history.baseline import COMPARED, is_unusual, usual_range
@@ -184,7 +184,7 @@ def _durations(key: str, finding: str, subject: str, dots: Sequence[Dot]) -> str
     if not dots:
         return ""
     finding += f" {duration(median(dot.value for dot in dots))}"
-    return dots_html(Dots(key, finding, subject, dots, are_durations=True))
+    return dots_html(key, finding, subject, dots, are_durations=True)
 
 
 def _dot(run: HistoryRecord, value: float, this: HistoryRecord | None) -> Dot:
@@ -208,7 +208,7 @@ def pace_html(runs: Sequence[HistoryRecord], this: HistoryRecord | None = None) 
         finding += "; this run is slower than usual"
     elif slower:
         finding += f"; {len(slower)} of {len(dots)} slower than usual"
-    return dots_html(Dots("pace", finding, f"Seconds per {unit} of {name}", dots))
+    return dots_html("pace", finding, f"Seconds per {unit} of {name}", dots)
 
 
 def _paces(runs: Sequence[HistoryRecord], this: HistoryRecord | None) -> list[Dot]:

@@ -1,4 +1,4 @@
-"""Look at ended runs: one by one, in totals, or one among those like it."""
+"""Look at ended runs: one by one, in totals, on one page, or one among those like it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from jobmon_core.domain.job.history.baseline import unusual
 from jobmon_core.domain.job.history.nodes import WINDOW_S, suspect_nodes
 from jobmon_core.domain.job.history.totals import SORTS, TIMES, RunTotals, Wanted
 from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.store.history.index import open_history
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from jobmon_core.context import Context
     from jobmon_core.domain.finding import Finding
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.history.record import HistoryRecord
     from jobmon_core.store.history.index import History
 
+MAX_RUNS = 10_000  # the latest, which charts of single runs are about
+MAX_LISTED = 1_000  # runs on the page
+_MAX_WEEKS = 60  # of more, months are shown
 MAX_ALIKE = 10  # earlier runs that one is compared with
 
 
@@ -45,6 +49,22 @@ class Nodes(NamedTuple):
 
     totals: list[RunTotals]  # by node
     suspects: list[SuspectNode]
+
+
+class Overview(NamedTuple):
+    """What the page of the history shows; making it reads nothing else."""
+
+    now_s: float
+    wanted: Wanted
+    past: Past  # the runs that are listed, and what all took
+    runs: Sequence[HistoryRecord]  # the latest, the last ended first
+    period: str  # one of `TIMES`
+    over_time: dict[str, list[RunTotals]]  # by period, for each `Outcome`
+    causes: dict[str, list[RunTotals]]  # by cause, likewise
+    by: str = ""  # one of `BY`
+    rows: Sequence[RunTotals] = ()  # by that
+    this: HistoryRecord | None = None  # marked among the others
+    unusual: Sequence[Finding] = ()  # in what it stands out
 
 
 def past_runs(ctx: Context, wanted: Wanted, sort: str, limit: int) -> Past:
@@ -74,6 +94,41 @@ def sorted_totals(rows: Iterable[RunTotals], by: str, sort: str) -> list[RunTota
     return sorted(rows, key=lambda row: row.sort_key(sort), reverse=True)
 
 
+def overview(ctx: Context, wanted: Wanted, by: str, sort: str, limit: int) -> Overview:
+    """Return the totals of the wanted runs, also by one of `BY`, and the first ``limit`` by one of `SORTS`.
+
+    Raises:
+        StorageFailed: the history cannot be read.
+    """
+    listed = min(limit, MAX_LISTED) if limit >= 0 else MAX_LISTED
+    with open_history(ctx.home.history) as history:
+        past = Past(history.records(wanted, listed, SORTS[sort]), history.totals(wanted), history.damaged)
+        period, over_time = _over_time(history, wanted, by)
+        return Overview(
+            ctx.clock.now(),
+            wanted,
+            past,
+            history.records(wanted, MAX_RUNS),
+            period,
+            over_time,
+            _by_outcome(history, wanted, "cause"),
+            by,
+            sorted_totals(history.totals(wanted, by), by, sort) if by else (),
+        )
+
+
+def _over_time(history: History, wanted: Wanted, by: str) -> tuple[str, dict[str, list[RunTotals]]]:
+    period = by if by in TIMES else "week"
+    found = _by_outcome(history, wanted, period)
+    if period != by and len({row.label for rows in found.values() for row in rows}) > _MAX_WEEKS:
+        return "month", _by_outcome(history, wanted, "month")
+    return period, found
+
+
+def _by_outcome(history: History, wanted: Wanted, by: str) -> dict[str, list[RunTotals]]:
+    return {str(each): history.totals(wanted._replace(outcome=str(each)), by) for each in Outcome}
+
+
 def run_among(ctx: Context, argument: str) -> Among:
     """Return the latest run of a job, and the earlier runs of its name.
 
@@ -83,23 +138,9 @@ def run_among(ctx: Context, argument: str) -> Among:
     """
     with open_history(ctx.home.history) as history:
         run = _run(ctx, history, argument)
-        alike = _alike(history, run.label, run.ended_s)
+        alike = history.records(Wanted(until_s=run.ended_s, name=literal(run.label)), MAX_ALIKE)
     earlier = [each for each in alike if each.key != run.key]
     return Among(run, earlier, [*unusual(run, earlier, argument)])
-
-
-def earlier_runs(ctx: Context, label: str, until_s: float) -> list[HistoryRecord]:
-    """Return runs of a name that ended before a time, the last ended first.
-
-    Raises:
-        StorageFailed: the history cannot be read.
-    """
-    with open_history(ctx.home.history) as history:
-        return _alike(history, label, until_s)
-
-
-def _alike(history: History, label: str, until_s: float | None) -> list[HistoryRecord]:
-    return history.records(Wanted(until_s=until_s, name=literal(label)), MAX_ALIKE)
 
 
 def nodes_seen(ctx: Context, period_s: float) -> Nodes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.ending.measured_use import MAX_CLOCK_SKEW_S, node_histories
-from jobmon_core.app.history.look import earlier_runs
+from jobmon_core.app.history.look import MAX_ALIKE, literal, past_runs
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import (
     current_status,
@@ -19,6 +19,7 @@ from jobmon_core.app.jobs.overview import (
 )
 from jobmon_core.app.live.tasks import live_tasks, ongoing_now
 from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.job.history.totals import Wanted
 from jobmon_core.domain.job.report.series import Window
 from jobmon_core.domain.job.report.usage import gpu_uses, node_use
 from jobmon_core.domain.logs.progress.history import is_sound
@@ -115,7 +116,8 @@ def with_alike(ctx: Context, data: ReportData) -> ReportData:
     Raises:
         StorageFailed: the history cannot be read.
     """
-    return replace(data, alike=tuple(earlier_runs(ctx, data.job.label, data.window.start_s)))
+    wanted = Wanted(until_s=data.window.start_s, name=literal(data.job.label))
+    return replace(data, alike=tuple(past_runs(ctx, wanted, "ended", MAX_ALIKE).runs))
 
 
 def _sound(live: LiveTask) -> LiveTask:
