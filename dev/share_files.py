@@ -31,6 +31,7 @@ _PAGES = {  # what tells more about a command
     "history": "history.md",
     "digest": "history.md#a-digest",
     "nodes": "history.md#nodes",
+    "web": "web.md",
     "run": "backends.md#on-this-machine",
     "chain": "groups.md#one-after-the-other",
     "mark": "groups.md#messages-and-markers-of-scripts",

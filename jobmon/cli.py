@@ -38,6 +38,7 @@ GROUPS = {
         "diagnose": "say what is wrong with a job: pending, running or ended",
         "diff": "name what changed since a job last worked",
         "report": "show the whole run of a job on one page, also as HTML",
+        "web": "show the jobs in a browser, to you alone",
         "history": "show ended runs, what they took, and why they failed",
         "digest": "show or send what the runs of a day or a week took, and what was forgotten",
         "nodes": "show what your runs took on each node, and which nodes kill them",

@@ -7,7 +7,7 @@
 
 _shtab_jobmon_group_subparsers=(add submit status list wait log cancel hold release resubmit-failed forget)
 _shtab_jobmon_patterns_subparsers=(list check test)
-_shtab_jobmon_subparsers=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why)
+_shtab_jobmon_subparsers=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why)
 
 _shtab_jobmon_submit_option_strings=(-h --help --backend --sentinel --no-agent --checked --job-config --group --restart --restart-on --max-restarts --resume-arg --set-aside --checkpoint-dir)
 _shtab_jobmon_chain_option_strings=(-h --help --backend --after)
@@ -38,6 +38,7 @@ _shtab_jobmon_progress_option_strings=(-h --help -f --follow --json)
 _shtab_jobmon_diagnose_option_strings=(-h --help --stacks --state --exit-code --json)
 _shtab_jobmon_diff_option_strings=(-h --help --json)
 _shtab_jobmon_report_option_strings=(-h --help --html --json)
+_shtab_jobmon_web_option_strings=(-h --help --port --connect --allow-actions --stdio --idle)
 _shtab_jobmon_history_option_strings=(-h --help --name --group --since --state --cause --node --by --sort -n --lines --json --html --csv)
 _shtab_jobmon_digest_option_strings=(-h --help --daily --weekly --json --to --install --uninstall --yes --unattended)
 _shtab_jobmon_nodes_option_strings=(-h --help --since --json)
@@ -152,7 +153,7 @@ _shtab_jobmon_notify___level_choices=(critical warning info progress)
 _shtab_jobmon_recover___install_choices=(best cron systemd scrontab)
 _shtab_jobmon_completion_pos_0_choices=(bash zsh fish jobs)
 _shtab_jobmon_patterns_pos_0_choices=(list check test)
-_shtab_jobmon_pos_0_choices=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why)
+_shtab_jobmon_pos_0_choices=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why)
 
 _shtab_jobmon_submit_pos_0_nargs='*'
 _shtab_jobmon_submit__h_nargs=0
@@ -293,6 +294,10 @@ _shtab_jobmon_diff___json_nargs=0
 _shtab_jobmon_report__h_nargs=0
 _shtab_jobmon_report___help_nargs=0
 _shtab_jobmon_report___json_nargs=0
+_shtab_jobmon_web__h_nargs=0
+_shtab_jobmon_web___help_nargs=0
+_shtab_jobmon_web___allow_actions_nargs=0
+_shtab_jobmon_web___stdio_nargs=0
 _shtab_jobmon_history__h_nargs=0
 _shtab_jobmon_history___help_nargs=0
 _shtab_jobmon_history___json_nargs=0
@@ -427,7 +432,7 @@ _shtab_jobmon___version_nargs=0
 # Custom Preamble
 _jobmon_jobs() { compgen -W "$("${COMP_WORDS[0]}" completion jobs 2>/dev/null)" -- "$1"; }
 _jobmon_jobs_or_files() { _jobmon_jobs "$1" || compgen -f -- "$1"; }
-_jobmon_commands() { compgen -W "submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why" -- "$1"; }
+_jobmon_commands() { compgen -W "submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why" -- "$1"; }
 
 # End Custom Preamble
 

@@ -50,8 +50,8 @@ function _shtab_jobmon_using
   test "$_shtab_jobmon_cmdpath" = "$argv"
 end
 
-set -g _shtab_jobmon_commands submit chain check run watch rerun restart group 'group add' 'group submit' 'group status' 'group list' 'group wait' 'group log' 'group cancel' 'group hold' 'group release' 'group resubmit-failed' 'group forget' wait cancel status top show logs progress diagnose diff report history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns 'patterns list' 'patterns check' 'patterns test' prune replay test-alerts verify where why
-set -g _shtab_jobmon_opts_with_value --address --after --against --as --at --backend --by --cause --chdir --check-interval --checkpoint-dir --checkpoint-pattern --checkpoints --error --every --exit-code --files --for --from --gpu-ids --group --host --html --install --interval --job-config --job-name --launch-timeout --level --limit --lines --log --log-dir --log-pattern --max-restarts --messages --name --namespace --node --note --num-workers --older-than --output --output-dir --output-pattern --pid --pid-file --pod --port --process --progress-every --records --restart --restart-on --resume-arg --since --sort --stall-timeout --state --status --stop-after --then --title --to --total-items --wait -e -l -n -o -s -t
+set -g _shtab_jobmon_commands submit chain check run watch rerun restart group 'group add' 'group submit' 'group status' 'group list' 'group wait' 'group log' 'group cancel' 'group hold' 'group release' 'group resubmit-failed' 'group forget' wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns 'patterns list' 'patterns check' 'patterns test' prune replay test-alerts verify where why
+set -g _shtab_jobmon_opts_with_value --address --after --against --as --at --backend --by --cause --chdir --check-interval --checkpoint-dir --checkpoint-pattern --checkpoints --connect --error --every --exit-code --files --for --from --gpu-ids --group --host --html --idle --install --interval --job-config --job-name --launch-timeout --level --limit --lines --log --log-dir --log-pattern --max-restarts --messages --name --namespace --node --note --num-workers --older-than --output --output-dir --output-pattern --pid --pid-file --pod --port --process --progress-every --records --restart --restart-on --resume-arg --since --sort --stall-timeout --state --status --stop-after --then --title --to --total-items --wait -e -l -n -o -s -t
 
 complete -c jobmon -e
 complete -c jobmon -f
@@ -275,6 +275,13 @@ complete -c jobmon -n '_shtab_jobmon_using report' -s h -l help -d 'show this he
 complete -c jobmon -n '_shtab_jobmon_using report' -l html -xka "(__fish_complete_path (commandline -ct))" -d 'write a page with charts; - is stdout'
 complete -c jobmon -n '_shtab_jobmon_using report' -l json -d 'print JSON, as described below'
 complete -c jobmon -n '_shtab_jobmon_using report; and test $_shtab_jobmon_npos -eq 0' -ka "(jobmon completion jobs 2>/dev/null)" -d 'a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`'
+complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a web -d 'show the jobs in a browser, to you alone'
+complete -c jobmon -n '_shtab_jobmon_using web' -s h -l help -d 'show this help message and exit'
+complete -c jobmon -n '_shtab_jobmon_using web' -l port -x -d 'open a port of this machine; 0: any free one'
+complete -c jobmon -n '_shtab_jobmon_using web' -l connect -x -d 'show the jobs of a host that ssh reaches'
+complete -c jobmon -n '_shtab_jobmon_using web' -l allow-actions -d 'offer to acknowledge, to mute and to note'
+complete -c jobmon -n '_shtab_jobmon_using web' -l stdio -d 'answer a `jobmon web --connect` of another machine on stdin and stdout'
+complete -c jobmon -n '_shtab_jobmon_using web' -l idle -x -d 'end after so long without a visitor (default: 1h)'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a history -d 'show ended runs, what they took, and why they failed'
 complete -c jobmon -n '_shtab_jobmon_using history' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using history' -l name -x -d 'only jobs or runs with this name, e.g. '"'"'train*'"'"''
@@ -370,7 +377,7 @@ complete -c jobmon -n '_shtab_jobmon_using recover' -l quiet -d 'print only chan
 complete -c jobmon -n '_shtab_jobmon_using recover' -l stay -d 'exit only after all monitors on this host have ended (for use in a Slurm job)'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a help -d 'show the help of a command'
 complete -c jobmon -n '_shtab_jobmon_using help' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '_shtab_jobmon_using help; and test $_shtab_jobmon_npos -eq 0' -ka "'submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why'" -d 'the command'
+complete -c jobmon -n '_shtab_jobmon_using help; and test $_shtab_jobmon_npos -eq 0' -ka "'submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why'" -d 'the command'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a ack -d 'acknowledge what was reported about a job'
 complete -c jobmon -n '_shtab_jobmon_using ack' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using ack; and test $_shtab_jobmon_npos -ge 0' -ka "(jobmon completion jobs 2>/dev/null)" -d 'a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`'

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from jobmon_core.app.groups.jobs import GroupRun
     from jobmon_core.app.groups.submit_runs import RunResult
     from jobmon_core.context import Context
-    from jobmon_core.domain.many.groups.model import GroupSettings
+    from jobmon_core.domain.many.groups.model import Group, GroupSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
 
 
@@ -168,17 +168,22 @@ def status(options: Options) -> int:
     ctx = open_context()
     group = ctx.groups.load(options.name)
     runs, now_s = runs_of(ctx, group), ctx.clock.now()
-    running = [run.job for run in runs if run.job and not run.job.closed and run.job.is_running]
-    progress = {job.id: ctx.progress_file(job.id).read() for job in running}
+    known = group_overview(ctx, group, runs)
     if options.json:
         path = ctx.groups.summary_path(group.name)
-        print_json(group_json(group, runs, progress, str(path) if path.exists() else None, now_s))
+        print_json(group_json(group, runs, known.progress, str(path) if path.exists() else None, now_s))
         return 0
-    statuses = [run.status for run in runs if run.status]
-    intervals_s = {status.job.id: group.settings.interval_s for status in statuses}
-    known = Overview(statuses, [], policy(ctx), progress, intervals_s)
     print_lines(group_lines(group, runs, known, now_s, stdout_console()))
     return 0
+
+
+def group_overview(ctx: Context, group: Group, runs: Sequence[GroupRun]) -> Overview:
+    """Return what is known of the jobs of a group."""
+    statuses = [run.status for run in runs if run.status]
+    running = [each.job for each in statuses if not each.job.closed and each.job.is_running]
+    progress = {job.id: ctx.progress_file(job.id).read() for job in running}
+    intervals_s = {status.job.id: group.settings.interval_s for status in statuses}
+    return Overview(statuses, [], policy(ctx), progress, intervals_s)
 
 
 def list_groups(options: Options) -> int:

@@ -32,6 +32,8 @@ from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jobmon.views.console import Lines
     from jobmon.views.model import Json
     from jobmon_core.app.jobs.find import Selected
@@ -130,7 +132,7 @@ def run(options: Options) -> int:
         from jobmon.views.status import status_lines
 
         print_lines(status_lines(selected, known, now_s, table_console()))
-        for notice in _notices(ctx, selected):
+        for notice in notices(ctx, selected.jobs):
             say(notice)
     return int(bool(unknown))
 
@@ -160,15 +162,16 @@ def _select(ctx: Context, selection: Selection, now_s: float) -> tuple[Overview,
     return known, select(known.jobs, selection, now_s)
 
 
-def _notices(ctx: Context, selected: Selected) -> Lines:
-    if any(not each.job.closed for each in selected.jobs) and (fault := config_fault(ctx)):
+def notices(ctx: Context, jobs: Sequence[JobStatus]) -> Lines:
+    """Yield what keeps messages or monitors of these jobs from working, and what is muted."""
+    if any(not each.job.closed for each in jobs) and (fault := config_fault(ctx)):
         yield fault
-    if any(each.health is Health.DEAD for each in selected.jobs):
+    if any(each.health is Health.DEAD for each in jobs):
         yield "some monitors are DEAD; `jobmon recover` restarts them"
     for subject, until_s in muted(ctx):
         yield f"{subject}: muted until {clock(until_s, ctx.clock.now())}"
     yield from undelivered_messages(ctx)
-    if any(each.health in (Health.REMOTE, Health.STALE) for each in selected.jobs):
+    if any(each.health in (Health.REMOTE, Health.STALE) for each in jobs):
         from jobmon_core.app.setup import describe_home
 
         home = describe_home(ctx.home.root)
@@ -192,7 +195,9 @@ def _frame(ctx: Context, options: Options) -> str:
 
     now_s, console = ctx.clock.now(), stdout_console()
     known, selected = _select(ctx, _selection(ctx, options, now_s), now_s)
-    notices = [*(f"skipped a state file: {file.why}" for file in known.unreadable), *_notices(ctx, selected)]
+    unread = (f"skipped a state file: {file.why}" for file in known.unreadable)
     height = max(2, shutil.get_terminal_size().lines - 1)
-    lines = watch_lines(selected, known, now_s, console, notices=notices, height=height)
+    lines = watch_lines(
+        selected, known, now_s, console, notices=[*unread, *notices(ctx, selected.jobs)], height=height
+    )
     return _HOME + "".join(f"{line}{_CLEAR_LINE}\n" for line in lines) + _CLEAR_BELOW

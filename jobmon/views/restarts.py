@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _HEADERS = ("JOB", "NAME", "ATTEMPTS", "CHECKPOINT", "STATE")
 _STEPS = ((1, 20), (4, 30), (1, 8), (4, 12))
-_ATTEMPT_HEADERS = ("ATTEMPT", "JOB", "ENDED BY", "THEN", "BEGAN AT STEP", "STEPS LOST")
+ATTEMPT_HEADERS = ("ATTEMPT", "JOB", "ENDED BY", "THEN", "BEGAN AT STEP", "STEPS LOST")
 _ATTEMPT_STEPS = ((2, 14), (3, 12))
 _STYLES = {
     LineageState.RUNNING: Style.ACTIVE,
@@ -145,8 +145,7 @@ def attempts_lines(summary: LineageSummary, now_s: float, console: Console) -> L
     yield from console.heading(f"{job}: {number_of}; {state_text(summary, now_s)}")
     if lineage.is_held and summary.state is not LineageState.HELD:
         yield from console.prose("held: it is not restarted until `jobmon restart --release`")
-    rows = [_attempt_row(each, later) for each, later in with_following(lineage.attempts)]
-    yield from table_lines(_ATTEMPT_HEADERS, rows, console, _ATTEMPT_STEPS)
+    yield from table_lines(ATTEMPT_HEADERS, attempt_rows(lineage), console, _ATTEMPT_STEPS)
     for each in lineage.attempts:
         if each.decision:
             yield from console.prose(_decision_text(each.decision, now_s), f"{each.number}: ", "   ")
@@ -154,6 +153,11 @@ def attempts_lines(summary: LineageSummary, now_s: float, console: Console) -> L
     if summary.time_ratio is not None:
         ratio = f"{100 * summary.time_ratio:.0f} % of the time since the first start"
     yield from console.prose(f"effective training time ratio: {ratio}")
+
+
+def attempt_rows(lineage: Lineage) -> list[tuple[Cell, ...]]:
+    """Return the attempts of a lineage, with the columns `ATTEMPT_HEADERS`."""
+    return [_attempt_row(each, later) for each, later in with_following(lineage.attempts)]
 
 
 def _attempt_row(attempt: Attempt, later: Attempt | None) -> tuple[Cell, ...]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tabulate import tabulate
-
 from jobmon.views.console import Style
 from jobmon.views.text_width import text_width, truncated
 from jobmon_core.domain.visible_text import one_line
@@ -51,6 +49,8 @@ def table_lines(
     if console.width:
         _shrink(columns, console.width - len(_GAP) * (len(headers) - 1), steps)
     drawn = [[console.styled(cell.text, cell.style) for cell in row] for row in zip(*columns, strict=True)]
+    from tabulate import tabulate  # large; a page in HTML needs no table of text
+
     # the header is passed as a row, since tabulate pads what it gets as headers
     table = tabulate(drawn, tablefmt="plain", disable_numparse=True)
     yield from map(str.rstrip, table.split("\n"))

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard
 
 from jobmon_core.system.environment import query_environment, user_environment
 from jobmon_core.system.events import log_program
@@ -96,6 +96,7 @@ class TooLong(NamedTuple):
 
 
 Result = Ran | TimedOut | TooLong | NotStarted
+Program: TypeAlias = subprocess.Popen[bytes]  # one that runs
 
 
 def succeeded(result: Result) -> TypeGuard[Ran]:
@@ -236,6 +237,14 @@ def start_detached(
         start_new_session=True,
         preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, ()),  # noqa: PLW1509 - no other thread can hold a lock at the fork
     )
+
+
+def start_asked(argv: Sequence[str]) -> Program:
+    """Start a program in the user's own environment that answers on its stdout what it is asked; OSError.
+
+    It keeps the terminal, e.g. to ask for a password, and its errors go there. The caller reaps it.
+    """
+    return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
 
 
 def run_with_input(argv: Sequence[str], text: str) -> Ran | NotStarted:

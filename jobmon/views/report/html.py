@@ -30,20 +30,20 @@ _STATES = {True: "good", False: "bad", None: ""}
 def report_html(data: ReportData) -> str:
     """Return the page."""
     title = f"{facts.heading(data)}: {facts.outcome(data)}"
-    body = (
-        *_header(data),
-        "<main>",
-        *_verdict(data),
-        *_tasks(data),
-        *_tiles(data),
-        *_charts(data),
-        *_alike(data),
-        *_events(data),
-        *_tables(data),
-        *_notes(data),
-        "</main>",
-    )
+    body = (*_header(data), "<main>", *report_sections(data), "</main>")
     return page_html(title, body, data.now_s)
+
+
+def report_sections(data: ReportData) -> Lines:
+    """Yield what follows the heading."""
+    yield from _verdict(data)
+    yield from _tasks(data)
+    yield from _tiles(data)
+    yield from _charts(data)
+    yield from _alike(data)
+    yield from _events(data)
+    yield from _tables(data)
+    yield from _notes(data)
 
 
 def _header(data: ReportData) -> Lines:
@@ -86,7 +86,7 @@ def _charts(data: ReportData) -> Lines:
     if drawn:
         start = stamp(data.window.start_s)
         yield f'<h2>Over the run</h2><p class="source">Time since the start, {start}.</p>'
-    yield from drawn
+        yield f'<div class="charts">{"".join(drawn)}</div>'
 
 
 def _alike(data: ReportData) -> Lines:

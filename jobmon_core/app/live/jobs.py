@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.jobs.find import StateGroup, by_id
+from jobmon_core.app.jobs.find import StateGroup, by_id, last_change_s
 from jobmon_core.app.jobs.overview import Overview, group_intervals_s, policy, statuses, task_index
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.app.live.tasks import ACTIVE, LiveTask, live_tasks
 from jobmon_core.app.live.telemetry import agents_of, read_record, read_report
-from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.job.tracking.reopen import without_duplicates
+from jobmon_core.lifecycle.health import job_status
 from jobmon_core.notify.channels.terminal import FEED, REFRESH_S, Terminal, read_lines
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.system.files import read_own
@@ -45,6 +45,7 @@ class Listing:
     stale_since_s: float | None = None  # of the oldest stale data
     unreadable: int = 0
     message: TerminalLine | None = None
+    ended: tuple[JobStatus, ...] = ()  # the latest first; only if they were asked for
 
 
 class _Known(NamedTuple):
@@ -64,9 +65,12 @@ class _Known(NamedTuple):
 class LiveJobs:
     """Reads the files of watched jobs, or of those that are named, each again after it has changed."""
 
-    def __init__(self, ctx: Context, refs: Sequence[JobRef] = ()) -> None:
-        """Show the jobs that are watched, also after they end; with ``refs`` only these jobs."""
-        self._ctx, self._refs = ctx, refs
+    def __init__(self, ctx: Context, refs: Sequence[JobRef] = (), ended_within_s: float = 0.0) -> None:
+        """Show the jobs that are watched, also after they end; with ``refs`` only these jobs.
+
+        With ``ended_within_s``, a job that ends is instead listed among those that did in so many seconds.
+        """
+        self._ctx, self._refs, self._ended_within_s = ctx, refs, ended_within_s
         self._shown: set[str] = set()  # ids of tasks
         self._shown_jobs: set[str] = set()  # state ids
         self._states = ChangedFiles(self._read_state)
@@ -78,7 +82,9 @@ class LiveJobs:
 
     def log_errors(self, live: LiveTask) -> LogErrors:
         """Return the search for error lines."""
-        from jobmon_core.app.live.log_errors import LogErrors  # matching is needed only on the page of a task
+        # matching is needed only on the page of a task
+        from jobmon_core.app.live.log_errors import LogErrors
+        from jobmon_core.app.patterns import own_pattern_file
 
         return LogErrors(live.job, own_pattern_file(self._ctx))
 
@@ -87,6 +93,7 @@ class LiveJobs:
         store, now_s = self._ctx.store, self._ctx.clock.now()
         entries = self._states.contents(store.paths())
         jobs = without_duplicates(each for each in entries if each and not isinstance(each, Unreadable))
+        jobs, ended = self._apart(jobs, now_s)
         progress = self._progress.contents([self._ctx.home.progress_file(job.id) for job in jobs])
         self._renew(jobs, progress, now_s)
         tasks = [task for known in self._known.values() for task in known.tasks if self._is_shown(task)]
@@ -99,7 +106,15 @@ class LiveJobs:
         message = self._messages.content(self._ctx.home.root / FEED)
         if message and now_s - message.created_s > _MESSAGE_SHOWN_S:
             message = None
-        return dated(Listing(now_s, tuple(tasks), unreadable=unreadable, message=message))
+        return dated(Listing(now_s, tuple(tasks), unreadable=unreadable, message=message, ended=ended))
+
+    def _apart(self, jobs: list[WatchedJob], now_s: float) -> tuple[list[WatchedJob], tuple[JobStatus, ...]]:
+        """Return the jobs that are shown as tasks, and those that ended lately, if these were asked for."""
+        if not self._ended_within_s:
+            return jobs, ()
+        ended = [job for job in jobs if job.closed and now_s - last_change_s(job) < self._ended_within_s]
+        ended.sort(key=last_change_s, reverse=True)
+        return [job for job in jobs if not job.closed], tuple(job_status(self._ctx, job) for job in ended)
 
     def _with_agents(self, live: LiveTask) -> LiveTask:
         if live.task is None or live.group is not StateGroup.RUNNING:
@@ -133,7 +148,8 @@ class LiveJobs:
             return job
         if self._refs:
             return job if any(job.is_named_by(ref) for ref in self._refs) else None
-        return job if not job.closed or job.id in self._shown_jobs else None
+        is_recent = self._ctx.clock.now() - last_change_s(job) < self._ended_within_s
+        return job if not job.closed or job.id in self._shown_jobs or is_recent else None
 
     def _read_progress(self, path: Path) -> JobProgress:
         return self._ctx.progress_file(path.stem).read()

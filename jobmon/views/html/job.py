@@ -1,0 +1,139 @@
+"""The page of one job: its report, live, with the files it writes, its attempts and the end of its log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon.views.artifacts import artifacts_rows
+from jobmon.views.html import parts
+from jobmon.views.model import clock, pending_text, state
+from jobmon.views.report import facts
+from jobmon.views.report.html import report_sections
+from jobmon.views.report.page import moment, table
+from jobmon.views.restarts import ATTEMPT_HEADERS, attempt_rows
+from jobmon_core.app.jobs.find import StateGroup, group_of
+from jobmon_core.domain.redaction import redacted_lines
+from jobmon_core.domain.visible_text import in_html
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobmon.views.console import Lines
+    from jobmon_core.app.jobs.output import OutputText
+    from jobmon_core.app.jobs.report import ReportData
+    from jobmon_core.app.messages.mute import JobAlerts
+    from jobmon_core.domain.job.restart.model import Lineage
+    from jobmon_core.domain.job.tracking.model import WatchedJob
+
+_MAX_LINE = 2000  # characters of a line of a log
+_MAX_NAME = 300  # characters
+_MUTES = {"1h": "1 hour", "8h": "8 hours", "1d": "1 day"}
+# what follows an action, by the word in the address
+DONE = {
+    "ack": "Acknowledged: no reminder follows.",
+    "mute": "Muted. Critical messages, and a list of the others, follow when the mute ends.",
+    "note": "Noted.",
+}
+
+
+class JobPage(NamedTuple):
+    """What the page shows of a job."""
+
+    job: WatchedJob
+    ref: str
+    now_s: float
+    report: ReportData | None = None
+    why_not: str = ""  # why there is no report
+    logs: Sequence[str] = ()
+    log: OutputText | None = None  # one of them
+    lineage: Lineage | None = None
+    alerts: JobAlerts | None = None
+    done: str = ""  # a word of `DONE`
+
+
+def job_html(page: JobPage, visitor: parts.Visitor) -> str:
+    """Return the page."""
+    title = f"{page.ref} {page.job.name[:_MAX_NAME]}".rstrip()
+    return parts.site_page(title, "", _main(page, title, visitor), visitor)
+
+
+def _main(page: JobPage, title: str, visitor: parts.Visitor) -> Lines:
+    job, report = page.job, page.report
+    word = facts.outcome(report) if report else state(job)
+    group = report.live.group if report else group_of(job)
+    yield parts.heading(title, f'<p class="state-now">{parts.mark(group, word)}</p>')
+    named = {"partition": job.partition, "cluster": job.cluster}
+    where = ", ".join(f"{name} {value}" for name, value in named.items() if value)
+    yield f'<p class="soft">{in_html(where)}</p>'
+    if page.done in DONE:
+        yield f'<p class="notice good" role="status"><b aria-hidden="true">✓</b> {DONE[page.done]}</p>'
+    yield from _alerts(page)
+    yield from _actions(page, visitor)
+    if report is None:
+        yield parts.empty(in_html(f"Job {page.ref} {page.why_not}."))
+        if group_of(job) is StateGroup.PENDING and (why := pending_text(job)):
+            yield f"<p>It waits: {in_html(why)}. <code>jobmon why {in_html(page.ref)}</code> explains it.</p>"
+    else:
+        yield from report_sections(report)
+        yield from _files(report, page.now_s)
+    yield from _attempts(page)
+    yield from _log(page)
+
+
+def _alerts(page: JobPage) -> Lines:
+    if page.alerts and page.alerts.muted_until_s:
+        until = clock(page.alerts.muted_until_s, page.now_s)
+        yield f'<p class="notice"><b aria-hidden="true">!</b> Its messages are muted until {until}.</p>'
+    if page.alerts and page.alerts.acknowledged_s:
+        yield f'<p class="soft">Acknowledged {moment(page.alerts.acknowledged_s, page.now_s)}.</p>'
+
+
+def _actions(page: JobPage, visitor: parts.Visitor) -> Lines:
+    if not visitor.form_key:
+        return
+    times = "".join(f'<option value="{value}">{name}</option>' for value, name in _MUTES.items())
+    choice = f'<select name="time" aria-label="Mute for">{times}</select>'
+    text = (
+        '<input name="text" aria-label="Note" placeholder="what was wrong, what helped" required="required"/>'
+    )
+    yield '<div class="acts">'
+    yield parts.action(visitor, "ack", page.ref, "Acknowledge")
+    yield parts.action(visitor, "mute", page.ref, "Mute", choice)
+    yield parts.action(visitor, "note", page.ref, "Note", text)
+    yield "</div>"
+
+
+def _files(report: ReportData, now_s: float) -> Lines:
+    is_running = report.live.group is StateGroup.RUNNING
+    rows = [*artifacts_rows(report.live.artifacts, now_s, is_running=is_running)]
+    if rows:
+        yield from table("Outputs and checkpoints", ("", ""), rows)
+
+
+def _attempts(page: JobPage) -> Lines:
+    if page.lineage is None:
+        return
+    rows = [[cell.text for cell in row] for row in attempt_rows(page.lineage)]
+    yield from table("Attempts", [header.capitalize() for header in ATTEMPT_HEADERS], rows)
+
+
+def _log(page: JobPage) -> Lines:
+    if page.log is None:
+        return
+    yield f'<h2 id="log">Log</h2><p class="source">{in_html(page.log.path)} {in_html(page.log.problem)}</p>'
+    if len(page.logs) > 1:
+        links = (
+            f'<a href="?log={number}#log">{in_html(path.rpartition("/")[2])}</a>'
+            for number, path in enumerate(page.logs)
+        )
+        yield f"<p>{' · '.join(links)}</p>"
+    if not (page.log.lines or page.log.unfinished):
+        return
+    lines = [*page.log.lines, page.log.unfinished] if page.log.unfinished else page.log.lines
+    cut = (
+        line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]}…" for line in redacted_lines(tuple(lines))
+    )
+    shown = in_html("\n".join(cut))
+    yield f'<pre class="log" tabindex="0" role="region" aria-labelledby="log">{shown}</pre>'
+    ref = in_html(page.ref)
+    yield f'<p class="source">The last lines; <code>jobmon logs -f {ref}</code> follows them.</p>'

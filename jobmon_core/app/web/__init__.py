@@ -1,0 +1,1 @@
+"""Serve jobmon's pages to one user's browser."""

@@ -1,0 +1,144 @@
+"""The process that makes the pages: it reads jobmon's files, here or on another machine.
+
+It is asked and answers with one JSON object a line. So the server stays small, outlives a crash of what
+reads foreign logs, and takes no memory for pages while nobody looks: the process ends then. A browser cannot
+speak to it by accident, since it speaks no HTTP.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import threading
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from jobmon_core.system.runner import start_asked
+from jobmon_core.system.web.request import BadRequest, Request, Response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from jobmon_core.system.runner import Program
+
+_GREETING = b"jobmon-web 1"
+_START_S, _ANSWER_S = 60.0, 30.0  # to log in on another machine; to make a page
+_MAX_LINE_BYTES = 32 * 2**20
+_CHUNK_BYTES = 65_536
+_MAX_NOISE = 200  # lines that a login may print before
+
+
+class NoAnswer(Exception):
+    """The process did not start, ended, or took too long."""
+
+
+@dataclass(slots=True)
+class PageProcess:
+    """Asks the process that ``argv`` starts; it is started when needed."""
+
+    argv: Sequence[str]
+    _process: Program | None = field(default=None, init=False)
+    _rest: bytes = field(default=b"", init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def start(self) -> None:
+        """Start it, if it does not run, and wait until it can be asked; NoAnswer."""
+        with self._lock:
+            self._start()
+
+    def answer(self, request: Request) -> Response:
+        """Return its answer; BadRequest with 503 if there is none, 504 if it takes too long."""
+        line = json.dumps(asdict(request)).encode() + b"\n"
+        if not self._lock.acquire(timeout=_ANSWER_S):
+            raise BadRequest(HTTPStatus.GATEWAY_TIMEOUT)
+        try:
+            return self._asked(line)
+        except TimeoutError as error:
+            self._end()
+            raise BadRequest(HTTPStatus.GATEWAY_TIMEOUT) from error
+        except (NoAnswer, OSError, ValueError, KeyError, TypeError) as error:
+            self._end()
+            raise BadRequest(HTTPStatus.SERVICE_UNAVAILABLE) from error
+        finally:
+            self._lock.release()
+
+    def _asked(self, line: bytes) -> Response:
+        try:
+            got = self._ask(line)
+        except (NoAnswer, BrokenPipeError):  # it ended since, for nobody looked; or it crashed: once more
+            self._end()
+            got = self._ask(line)
+        given: dict[str, Any] = json.loads(got)
+        given |= {"status": HTTPStatus(given["status"]), "headers": tuple(given["headers"])}
+        return Response(**given)
+
+    def _ask(self, line: bytes) -> bytes:
+        process = self._start()
+        assert process.stdin  # noqa: S101 - it has one
+        process.stdin.write(line)
+        return self._line(process, _ANSWER_S)
+
+    def _start(self) -> Program:
+        if self._process and self._process.poll() is None:
+            return self._process
+        self._end()
+        try:
+            self._process = start_asked(self.argv)
+        except OSError as error:
+            raise NoAnswer(f"{self.argv[0]}: {error.strerror}") from error
+        for _ in range(_MAX_NOISE):
+            if self._line(self._process, _START_S) == _GREETING:
+                return self._process
+        raise NoAnswer(f"{self.argv[0]}: it does not answer as `jobmon web --stdio` does")
+
+    def _line(self, process: Program, timeout_s: float) -> bytes:
+        assert process.stdout  # noqa: S101 - it has one
+        until_s, pieces = time.monotonic() + timeout_s, [self._rest]
+        while b"\n" not in pieces[-1]:
+            if not select.select([process.stdout], [], [], max(0.0, until_s - time.monotonic()))[0]:
+                raise TimeoutError
+            got = os.read(process.stdout.fileno(), _CHUNK_BYTES)
+            if not got or sum(map(len, pieces)) > _MAX_LINE_BYTES:
+                raise NoAnswer(f"{self.argv[0]}: ended without an answer")
+            pieces.append(got)
+        line, _, self._rest = b"".join(pieces).partition(b"\n")
+        return line
+
+    def _end(self) -> None:
+        if process := self._process:
+            self._process, self._rest = None, b""
+            with suppress(OSError):
+                process.kill()
+            for pipe in (process.stdin, process.stdout):
+                if pipe:
+                    with suppress(OSError):
+                        pipe.close()
+            process.wait()
+
+
+def serve_lines(answer: Callable[[Request], Response], idle_s: float, descriptors: tuple[int, int]) -> None:
+    """Answer what is asked on the first descriptor on the second, until it ends or for ``idle_s`` seconds."""
+    _write(descriptors[1], _GREETING)
+    for line in _lines(descriptors[0], idle_s):
+        try:
+            response = answer(Request(**json.loads(line)))
+        except BadRequest as refused:
+            response = Response(status=refused.status)
+        _write(descriptors[1], json.dumps(asdict(response)).encode())
+
+
+def _lines(descriptor: int, idle_s: float) -> Iterator[bytes]:
+    rest = b""
+    while select.select([descriptor], [], [], idle_s)[0] and (got := os.read(descriptor, _CHUNK_BYTES)):
+        *lines, rest = (rest + got).split(b"\n")
+        yield from lines
+
+
+def _write(descriptor: int, line: bytes) -> None:
+    left = memoryview(line + b"\n")
+    while left:
+        left = left[os.write(descriptor, left) :]
