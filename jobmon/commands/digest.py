@@ -16,7 +16,7 @@ from jobmon.commands.common import (
 )
 from jobmon.errors import UsageError, say
 from jobmon.views.digest import digest_json, digest_lines, period_text, texts
-from jobmon_core.app.history.digest import collect_digest, last_period, period_to_tell, send_digest
+from jobmon_core.app.history.digest import collect_digest, due_period, last_period, send_digest
 from jobmon_core.app.live.patrol import check_channel
 from jobmon_core.domain.many.digest import digest_command
 
@@ -36,10 +36,9 @@ EPILOG = """\
 A day begins at midnight by the clock of this host, a week on Monday. A failed job counts as acknowledged
 after `jobmon ack`, or if a further attempt of its lineage followed.
 
---json prints one object: since, until (Unix seconds), runs, outcomes (the number of runs by outcome),
-doubtful, gpu_hours, cpu_hours, costs (by currency), lost_gpu_hours, lost_cpu_hours (of runs without success),
-most_lost (what: the cause; hours, runs), idle_gpu_hours, most_idle (what: the name; hours, runs), slower,
-suspects, failures, idle_jobs (lists of texts), lines (what is printed).
+--json prints one object: since, until (Unix seconds), doubtful (successes), totals (those of `jobmon history
+--json`), most_lost (the totals of the cause to which most hours were lost), most_idle (of the name whose GPUs
+were idle for longest), slower, suspects, failures, idle_jobs (lists of texts), lines (what is printed).
 
 examples:
   jobmon digest
@@ -67,27 +66,23 @@ def run(options: Options) -> int:
     if options.unattended and not options.to:
         raise UsageError("--unattended requires --to")
     period = last_period(ctx.clock.now(), weekly=options.weekly)
-    is_sent = False
+    due = None
     if options.to:
         check_channel(ctx, options.to)
-        since_s, until_s = period_to_tell(ctx, options.to, weekly=options.weekly)
-        is_sent = since_s == until_s
-        period = period if is_sent else (since_s, until_s)
-    if is_sent and options.unattended:
+        due = due_period(ctx, options.to, weekly=options.weekly)
+    if options.unattended and not due:
         return 0
-    digest = collect_digest(ctx, *period)
+    digest = collect_digest(ctx, *(due or period))
     if not options.unattended:
         print_result(options, digest_json, digest_lines, digest)
-    if is_sent:
-        say(f"channel {options.to} has had the digest of {period_text(digest)}; it is not sent again")
-        return 0
-    if not options.to:
+    if not due:
+        if options.to:
+            say(f"channel {options.to} has had the digest of {period_text(digest)}; it is not sent again")
         return 0
     stored = send_digest(ctx, options.to, digest, texts(digest), weekly=options.weekly)
-    if not stored.problem:
-        return 0
-    say(f"channel {options.to} has not accepted the digest yet: {stored.problem}; jobmon tries again")
-    return int(not options.unattended)
+    if stored.problem:
+        say(f"channel {options.to} has not accepted the digest yet: {stored.problem}; jobmon tries again")
+    return int(bool(stored.problem) and not options.unattended)
 
 
 def _change_entry(ctx: Context, options: Options) -> int:

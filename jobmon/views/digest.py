@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
-from jobmon.views.model import stamp
+from jobmon.views.history import total_json, totals_json
+from jobmon.views.model import fields, stamp
 from jobmon_core.domain.humanize import count, filled, joined, listed, money, number
-from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.job.history.totals import together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,12 +18,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.many.digest import Digest
 
 _SHOWN = 3  # jobs or nodes that a line names
-_DONE = {
-    Outcome.SUCCESS: "succeeded",
-    Outcome.FAILURE: "failed",
-    Outcome.CANCELLED: "cancelled",
-    Outcome.UNKNOWN: "of unknown outcome",
-}
 
 
 def digest_lines(digest: Digest, console: Console) -> Lines:
@@ -35,17 +30,7 @@ def digest_lines(digest: Digest, console: Console) -> Lines:
 
 def texts(digest: Digest) -> Iterator[str]:
     """Yield each line without markup."""
-    yield f"{period_text(digest)}: {_ended(digest) if digest.runs else 'no run ended'}"
-    hours = f"{number(digest.gpu_hours)} GPU hours" if digest.gpu_hours else ""
-    if not hours and digest.cpu_hours:
-        hours = f"{number(digest.cpu_hours)} CPU hours"
-    costs = [money(cost, currency) for currency, cost in digest.costs.items() if cost]
-    if took := joined(hours, *costs):
-        yield f"took {took}"
-    yield from _waste(digest)
-    if most := digest.most_idle.hours:
-        idle = number(digest.idle_gpu_hours)
-        yield f"idle for {idle} GPU hours, above all in {digest.most_idle.what} ({number(most)})"
+    yield from _took(digest) if digest.totals else [f"{period_text(digest)}: no run ended"]
     for title, known, separator in (
         ("slower", digest.slower, "; "),
         ("nodes that kill runs", digest.suspects, "; "),
@@ -56,21 +41,28 @@ def texts(digest: Digest) -> Iterator[str]:
             yield f"{title}: {listed(known, _SHOWN, separator)}"
 
 
-def _ended(digest: Digest) -> str:
-    runs = {_DONE[each]: digest.outcomes.get(each, 0) for each in _DONE} | {"doubtful": digest.doubtful}
-    parts = (filled(f"{{:,}} {how}", number) for how, number in runs.items())
-    return f"{count(digest.runs, 'run')} ended: {joined(*parts)}"
-
-
-def _waste(digest: Digest) -> Iterator[str]:
-    lost, all_hours, unit = digest.lost_gpu_hours, digest.gpu_hours, "GPU"
-    if not lost:
-        lost, all_hours, unit = digest.lost_cpu_hours, digest.cpu_hours, "CPU"
-    if lost:
-        most = digest.most_lost
-        of_most = f"{number(most.hours)} in {count(most.runs, 'run')}"
-        hours = f"{number(lost)} {unit} hours ({lost / all_hours:.0%})"
-        yield f"lost {hours} without success, above all to {most.what} ({of_most})"
+def _took(digest: Digest) -> Iterator[str]:
+    total, most, idle = together(digest.totals), digest.most_lost, digest.most_idle
+    parts = {
+        "succeeded": total.successes,
+        "failed": total.failures,
+        "cancelled or of unknown outcome": total.runs - total.successes - total.failures,
+        "doubtful": digest.doubtful,
+    }
+    ended = joined(*(filled(f"{{:,}} {how}", runs) for how, runs in parts.items()))
+    yield f"{period_text(digest)}: {count(total.runs, 'run')} ended: {ended}"
+    unit = "gpu_hours" if total.gpu_hours else "cpu_hours"
+    name, hours, lost = f"{unit[:3].upper()} hours", getattr(total, unit), getattr(total, f"lost_{unit}")
+    costs = [money(row.cost, row.currency) for row in digest.totals if row.cost]
+    if hours:
+        yield f"took {joined(f'{number(hours)} {name}', *costs)}"
+    if lost and most:
+        cause, of_cause = most.label or "no known cause", number(getattr(most, f"lost_{unit}"))
+        share = f"{number(lost)} {name} ({lost / hours:.0%})"
+        yield f"lost {share} without success, above all to {cause} ({of_cause})"
+    if total.idle_gpu_hours and idle:
+        most_idle = f"{idle.label} ({number(idle.idle_gpu_hours)})"
+        yield f"idle for {number(total.idle_gpu_hours)} GPU hours, above all in {most_idle}"
 
 
 def period_text(digest: Digest) -> str:
@@ -81,13 +73,11 @@ def period_text(digest: Digest) -> str:
 
 def digest_json(digest: Digest) -> Json:
     """Return the documented object of ``jobmon digest --json``."""
-    found = digest._asdict()
     return {
-        "since": found.pop("since_s"),
-        "until": found.pop("until_s"),
-        "runs": digest.runs,
-        **found,
-        "most_lost": digest.most_lost._asdict(),
-        "most_idle": digest.most_idle._asdict(),
+        **fields(digest, "doubtful", since="since_s", until="until_s"),
+        "totals": totals_json(digest.totals),
+        "most_lost": digest.most_lost and total_json(digest.most_lost),
+        "most_idle": digest.most_idle and total_json(digest.most_idle),
+        **fields(digest, "slower", "suspects", "failures", "idle_jobs"),
         "lines": [*texts(digest)],
     }

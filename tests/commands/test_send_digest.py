@@ -42,7 +42,7 @@ def test_yesterday_is_shown_and_the_entry_sends_it_once(shell: Shell, table: Pat
         shown = shell.jobmon("digest").stdout.splitlines()
         assert shown[0].endswith(": 1 run ended: 1 succeeded")
         assert shown[1:] == ["  took 4 GPU hours"]
-        assert json.loads(shell.jobmon("digest", "--json").stdout)["gpu_hours"] == 4.0
+        assert json.loads(shell.jobmon("digest", "--json").stdout)["totals"][0]["gpu_hours"] == 4.0
         done = shell.jobmon("digest", "--install", "--to", "success", "--yes")
         assert done.returncode == 0, done
         [line] = entries(table)

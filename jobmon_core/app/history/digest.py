@@ -15,7 +15,7 @@ from jobmon_core.domain.channels import Level
 from jobmon_core.domain.job.history.baseline import unusual
 from jobmon_core.domain.job.history.nodes import WINDOW_S, suspect_nodes
 from jobmon_core.domain.job.history.totals import Wanted
-from jobmon_core.domain.many.digest import Digest, digest_of
+from jobmon_core.domain.many.digest import Digest
 from jobmon_core.domain.many.patrol import Memory
 from jobmon_core.store.history.index import open_history
 
@@ -50,17 +50,16 @@ def _midnight(day: date) -> float:
     return time.mktime(day.timetuple())
 
 
-def period_to_tell(ctx: Context, channel: str, *, weekly: bool) -> tuple[float, float]:
-    """Return the time that the next digest for a channel is about; empty (both the same) if it has been sent.
+def due_period(ctx: Context, channel: str, *, weekly: bool) -> tuple[float, float] | None:
+    """Return the time that the next digest for a channel is about; None if all was told.
 
     It begins where the last digest ended, so that nothing is lost while this machine is down.
     """
     since_s, until_s = last_period(ctx.clock.now(), weekly=weekly)
-    told_s = read_memory(ctx, _reader(channel, weekly=weekly))[0].at_s
-    now_s = ctx.clock.now()
-    if not now_s - _MAX_CAUGHT_UP_S < told_s <= now_s:  # the first digest for long; or the clock was wrong
-        return since_s, until_s
-    return min(told_s, until_s), until_s
+    told_s, now_s = read_memory(ctx, _reader(channel, weekly=weekly))[0].at_s, ctx.clock.now()
+    if now_s - _MAX_CAUGHT_UP_S < told_s <= now_s:  # else it is the first for long, or the clock was wrong
+        since_s = told_s
+    return (since_s, until_s) if since_s < until_s else None
 
 
 def collect_digest(ctx: Context, since_s: float, until_s: float) -> Digest:
@@ -74,16 +73,24 @@ def collect_digest(ctx: Context, since_s: float, until_s: float) -> Digest:
 
 
 def _collect(ctx: Context, since_s: float, until_s: float) -> Digest:
+    wanted = Wanted(since_s=since_s, until_s=until_s)
     with open_history(ctx.home.history) as history:
-        runs = history.records(Wanted(since_s=since_s, until_s=until_s))
+        totals, causes, names = (history.totals(wanted, by) for by in ("", "cause", "name"))
+        runs = history.records(wanted)
         slower = tuple(_slower(history, runs))
-        recent = history.records(Wanted(since_s=until_s - WINDOW_S, until_s=until_s))
+        suspects = suspect_nodes(history.records(wanted._replace(since_s=until_s - WINDOW_S)), until_s)
     known = overview(ctx)
-    return digest_of(runs, since_s, until_s)._replace(
-        slower=slower,
-        suspects=tuple(f"{each.sentence}: `{each.option}`" for each in suspect_nodes(recent, until_s)),
-        failures=tuple(map(_name, _failures(ctx, known, since_s, until_s))),
-        idle_jobs=tuple(map(_name, _idle(ctx, known))),
+    return Digest(
+        since_s,
+        until_s,
+        tuple(totals),
+        sum(run.doubtful for run in runs),
+        max(causes, key=lambda row: (row.lost_gpu_hours, row.lost_cpu_hours), default=None),
+        max(names, key=lambda row: row.idle_gpu_hours, default=None),
+        slower,
+        tuple(f"{each.sentence}: `{each.option}`" for each in suspects),
+        tuple(map(_name, _failures(ctx, known, since_s, until_s))),
+        tuple(map(_name, _idle(ctx, known))),
     )
 
 

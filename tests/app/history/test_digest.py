@@ -12,7 +12,7 @@ import pytest
 
 from jobmon.views.console import Console
 from jobmon.views.digest import digest_json, digest_lines, texts
-from jobmon_core.app.history.digest import collect_digest, last_period, period_to_tell, send_digest
+from jobmon_core.app.history.digest import collect_digest, due_period, last_period, send_digest
 from jobmon_core.app.messages.mute import acknowledge
 from jobmon_core.context import Context
 from jobmon_core.domain.delivery.outbox import StoredMessage
@@ -109,7 +109,7 @@ def test_its_lines_say_what_runs_took_and_lost(ctx: Context) -> None:
     assert of_yesterday(ctx) == [
         "Sun 2026-11-29: 3 runs ended: 1 succeeded, 2 failed",
         "took 11 GPU hours, 13.75 EUR",
-        "lost 3 GPU hours (27%) without success, above all to cuda_oom (2 in 1 run)",
+        "lost 3 GPU hours (27%) without success, above all to cuda_oom (2)",
         "idle for 4 GPU hours, above all in train (4)",
     ]
 
@@ -118,7 +118,7 @@ def test_names_of_others_and_words_of_later_versions_cannot_garble_it(ctx: Conte
     hostile = RUN._replace(name="a\x1b[31m\nb", outcome="paused", cause="x\n\u202ey")
     add(ctx, hostile)
     lines = [*digest_lines(collect_digest(ctx, MONDAY_S - DAY_S, MONDAY_S), Console(80))]
-    assert lines[0].endswith("1 run ended: 1 of unknown outcome")
+    assert lines[0].endswith("1 run ended: 1 cancelled or of unknown outcome")
     assert len(lines) == 4
     assert not any(character in "".join(lines[1:]) for character in "\x1b\n\u202e")
 
@@ -133,7 +133,7 @@ def test_without_gpus_and_prices_it_counts_cpu_hours(ctx: Context) -> None:
     assert of_yesterday(ctx) == [
         "Sun 2026-11-29: 3 runs ended: 2 succeeded, 1 failed, 1 doubtful",
         "took 40 CPU hours",
-        "lost 8 CPU hours (20%) without success, above all to cuda_oom (8 in 1 run)",
+        "lost 8 CPU hours (20%) without success, above all to cuda_oom (8)",
     ]
 
 
@@ -170,7 +170,11 @@ def test_the_lines_fit_a_terminal_and_the_json_has_them(ctx: Context) -> None:
     found = collect_digest(ctx, MONDAY_S - DAY_S, MONDAY_S)
     assert all(len(line) <= 60 for line in digest_lines(found, Console(60)))
     data = json.loads(json.dumps(digest_json(found)))
-    assert (data["runs"], data["costs"], data["most_lost"]["what"]) == (2, {"EUR": 12.5}, "cuda_oom")
+    assert (data["totals"][0]["cost"], data["most_lost"]["label"], data["most_idle"]["label"]) == (
+        12.5,
+        "cuda_oom",
+        "train",
+    )
     assert data["lines"] == [*texts(found)]
 
 
@@ -188,10 +192,10 @@ class Sending:
         clock = self.ctx.clock
         assert isinstance(clock, FakeClock)
         clock.now_s = now_s
-        since_s, until_s = period_to_tell(self.ctx, "success", weekly=weekly)
-        if since_s == until_s:
+        due = due_period(self.ctx, "success", weekly=weekly)
+        if due is None:
             return ""
-        stored = self.tell(collect_digest(self.ctx, since_s, until_s), weekly=weekly)
+        stored = self.tell(collect_digest(self.ctx, *due), weekly=weekly)
         assert not stored.problem
         return stored.message.title
 
