@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
-from jobmon.views.history import total_json, totals_json
+from jobmon.views.history import hours, total_json, totals_json
 from jobmon.views.model import fields, stamp
-from jobmon_core.domain.humanize import count, filled, joined, listed, money, number
+from jobmon_core.domain.humanize import count, filled, joined, listed, money
 from jobmon_core.domain.job.history.totals import together
 
 if TYPE_CHECKING:
@@ -52,17 +52,17 @@ def _took(digest: Digest) -> Iterator[str]:
     ended = joined(*(filled(f"{{:,}} {how}", runs) for how, runs in parts.items()))
     yield f"{period_text(digest)}: {count(total.runs, 'run')} ended: {ended}"
     unit = "gpu_hours" if total.gpu_hours else "cpu_hours"
-    name, hours, lost = f"{unit[:3].upper()} hours", getattr(total, unit), getattr(total, f"lost_{unit}")
+    name, taken, lost = f"{unit[:3].upper()} hours", getattr(total, unit), getattr(total, f"lost_{unit}")
     costs = [money(row.cost, row.currency) for row in digest.totals if row.cost]
-    if hours:
-        yield f"took {joined(f'{number(hours)} {name}', *costs)}"
+    if taken:
+        yield f"took {joined(f'{hours(taken)} {name}', *costs)}"
     if lost and most:
-        cause, of_cause = most.label or "no known cause", number(getattr(most, f"lost_{unit}"))
-        share = f"{number(lost)} {name} ({lost / hours:.0%})"
+        cause, of_cause = most.label or "no known cause", hours(getattr(most, f"lost_{unit}"))
+        share = f"{hours(lost)} {name} ({lost / taken:.0%})"
         yield f"lost {share} without success, above all to {cause} ({of_cause})"
     if total.idle_gpu_hours and idle:
-        most_idle = f"{idle.label} ({number(idle.idle_gpu_hours)})"
-        yield f"idle for {number(total.idle_gpu_hours)} GPU hours, above all in {most_idle}"
+        most_idle = f"{idle.label} ({hours(idle.idle_gpu_hours)})"
+        yield f"idle for {hours(total.idle_gpu_hours)} GPU hours, above all in {most_idle}"
 
 
 def period_text(digest: Digest) -> str:

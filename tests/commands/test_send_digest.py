@@ -41,7 +41,7 @@ def test_yesterday_is_shown_and_the_entry_sends_it_once(shell: Shell, table: Pat
         connect(shell, discord)
         shown = shell.jobmon("digest").stdout.splitlines()
         assert shown[0].endswith(": 1 run ended: 1 succeeded")
-        assert shown[1:] == ["  took 4 GPU hours"]
+        assert shown[1:] == ["  took 4.0 GPU hours"]
         assert json.loads(shell.jobmon("digest", "--json").stdout)["totals"][0]["gpu_hours"] == 4.0
         done = shell.jobmon("digest", "--install", "--to", "success", "--yes")
         assert done.returncode == 0, done
@@ -56,7 +56,7 @@ def test_yesterday_is_shown_and_the_entry_sends_it_once(shell: Shell, table: Pat
         assert "channel success has had the digest of " in again.stderr
         [message] = discord.received()
         assert title(message).endswith(": 1 run ended: 1 succeeded")
-        assert "took 4 GPU hours" in json.dumps(message)
+        assert "took 4.0 GPU hours" in json.dumps(message)
 
 
 def test_a_second_entry_replaces_the_first_and_none_is_left(shell: Shell, table: Path) -> None:

@@ -108,9 +108,9 @@ def test_its_lines_say_what_runs_took_and_lost(ctx: Context) -> None:
     add(ctx, RUN, KILLED, KILLED._replace(job_id=14, run_s=1800.0, cause="", gpu_idle_s=0), too_late)
     assert of_yesterday(ctx) == [
         "Sun 2026-11-29: 3 runs ended: 1 succeeded, 2 failed",
-        "took 11 GPU hours, 13.75 EUR",
-        "lost 3 GPU hours (27%) without success, above all to cuda_oom (2)",
-        "idle for 4 GPU hours, above all in train (4)",
+        "took 11.0 GPU hours, 13.75 EUR",
+        "lost 3.0 GPU hours (27%) without success, above all to cuda_oom (2.0)",
+        "idle for 4.0 GPU hours, above all in train (4.0)",
     ]
 
 
@@ -132,8 +132,8 @@ def test_without_gpus_and_prices_it_counts_cpu_hours(ctx: Context) -> None:
     add(ctx, *runs, RUN._replace(job_id=14, doubtful=True, run_s=0.0, rate=None, gpu_idle_s=0))
     assert of_yesterday(ctx) == [
         "Sun 2026-11-29: 3 runs ended: 2 succeeded, 1 failed, 1 doubtful",
-        "took 40 CPU hours",
-        "lost 8 CPU hours (20%) without success, above all to cuda_oom (8)",
+        "took 40.0 CPU hours",
+        "lost 8.0 CPU hours (20%) without success, above all to cuda_oom (8.0)",
     ]
 
 
