@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.backends import RAY
-from jobmon_core.domain.errors import SchedulerMissing
+from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
 from jobmon_core.scheduler.backends import BACKENDS, find_backend
 from jobmon_core.scheduler.base import BackendResources, ManualCommands
 from jobmon_core.store.home import Home
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.delivery.routing import ChannelType
+    from jobmon_core.domain.job.history.prices import Prices
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.notes import JobNotes
     from jobmon_core.domain.job.restart.model import ProcessesLeft
@@ -103,6 +104,13 @@ class Context:
 
         types = self.channel_types()
         return read_config(self.home.config, self.environment, types, configurable_backends())
+
+    def prices(self) -> Prices | None:
+        """Return what resources cost; None also if the configuration is invalid, which others report."""
+        try:
+            return self.configuration().prices
+        except ConfigInvalid:
+            return None
 
     @property
     def store(self) -> JobStore:

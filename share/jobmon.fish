@@ -291,6 +291,7 @@ complete -c jobmon -n '_shtab_jobmon_using history' -l state -x -d 'only runs wi
 complete -c jobmon -n '_shtab_jobmon_using history' -l cause -x -d 'only runs with this cause, e.g. '"'"'cuda*'"'"''
 complete -c jobmon -n '_shtab_jobmon_using history' -l node -x -d 'only runs on this node'
 complete -c jobmon -n '_shtab_jobmon_using history' -l by -xka "name day week month cause node group state" -d 'totals instead of single runs, by name, day, week, month, cause, node, group, state'
+complete -c jobmon -n '_shtab_jobmon_using history' -l cost -d 'what runs cost, and the budgets; see `prices` in docs/configuration.md'
 complete -c jobmon -n '_shtab_jobmon_using history' -l sort -xka "ended wait time gpu-hours cpu-hours cost" -d 'the highest first by ended, wait, time, gpu-hours, cpu-hours, cost (default: ended)'
 complete -c jobmon -n '_shtab_jobmon_using history' -s n -l lines -x -d 'at most N runs; 0: all (default: 20)'
 complete -c jobmon -n '_shtab_jobmon_using history' -l json -d 'print JSON, as described below'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobmon.commands.common import JOB_HELP, Options, Parser, add_json, open_context, period_s, print_result
 from jobmon.errors import say
 from jobmon.views.efficiency import efficiency_json, efficiency_lines
-from jobmon_core.app.jobs.efficiency import collect
+from jobmon_core.app.jobs.efficiency import collect, costs_of
 from jobmon_core.app.jobs.find import RECENT_S
 
 DESCRIPTION = """\
@@ -44,7 +44,8 @@ what is not recorded is null.
           advice
   totals  runs, cpu_hours, cpu_share, memory_gib_hours, memory_share,
           gpu_hours, gpu_percent, gpu_hours_recorded (those with a mean
-          utilisation), gpu_idle_hours; hours are those of allocated resources
+          utilisation), gpu_idle_hours, costs (by currency, of runs in the
+          history); hours are those of allocated resources
 
 The exit code is 1 if a job is unknown or accounting did not answer.
 
@@ -78,5 +79,5 @@ def run(options: Options) -> int:
     for problem in problems:
         say(problem)
     if options.json or runs or not problems:
-        print_result(options, efficiency_json, efficiency_lines, runs)
+        print_result(options, efficiency_json, efficiency_lines, runs, costs_of(ctx, runs))
     return int(bool(problems))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import (
     JOB_HELP,
     Options,
     Parser,
+    add_flags,
     add_json,
     natural,
     open_context,
@@ -18,9 +20,11 @@ from jobmon.commands.common import (
     write_page,
 )
 from jobmon.errors import UsageError, say
+from jobmon.views.cost import budget_json, budget_lines
 from jobmon.views.history import (
     among_json,
     among_lines,
+    cost_lines,
     csv_text,
     history_json,
     history_lines,
@@ -29,7 +33,14 @@ from jobmon.views.history import (
     totals_lines,
 )
 from jobmon.views.model import stamp
-from jobmon_core.app.history.look import literal, overview, past_runs, past_totals, run_among
+from jobmon_core.app.history.look import (
+    history_budgets,
+    literal,
+    overview,
+    past_runs,
+    past_totals,
+    run_among,
+)
 from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.job.history.totals import BY, SORTS, Wanted
 
@@ -45,7 +56,8 @@ Show ended runs: what they took, how they ended and why. Each watched job adds a
 stays when the job is forgotten. With JOB, the latest run of it beside earlier runs of the same name."""
 EPILOG = """\
 HOURS are those for which GPUs, else CPUs, were allocated. WAIT begins when the job could have started.
-PER UNIT is the median of the seconds per step, epoch or whatever the log counts.
+PER UNIT is the median of the seconds per step, epoch or whatever the log counts; with --cost, the cost of a
+unit. The cost of a run is that of its whole allocation, at the prices that config.json had when it ended.
 
 `jobmon history backfill` adds runs that jobmon did not watch, from accounting: those of the last 30 days, or
 since --since, with one query for each week. What it knows of the runs that it watched stays.
@@ -54,10 +66,10 @@ since --since, with one query for each week. What it knows of the runs that it w
 and outcome, waste by cause, waits, run times, seconds per unit of the name with the most
 runs, GPU utilisation. An existing file is replaced; it is readable by you alone.
 
---json prints an object with runs, totals (a list with an object for each currency) and damaged_lines; with
---by, a list of such totals, each with its label; with JOB, an object with run, earlier and
-unusual (id, text, advice). Times are Unix
-seconds, sizes bytes, percentages 0 to 100; what is not known is null.
+--json prints an object with runs, totals (a list with an object for each currency) and damaged_lines, with
+--cost also budgets; with --by, a list of such totals, each with its label; with JOB, an object with run,
+earlier, unusual (id, text, advice) and lineage (the cost of all its runs). Times are Unix seconds, sizes
+bytes, percentages 0 to 100; what is not known is null. Currencies are never added up.
 
   run     job_id, cluster, backend, name, run, group, user, partition,
           lineage, attempt, state, outcome, doubtful, exit_code, signal,
@@ -66,16 +78,24 @@ seconds, sizes bytes, percentages 0 to 100; what is not known is null.
           run_s, limit_s, cpu_s, memory_requested, memory_peak, gpu_percent,
           gpu_busy_s (GPU-seconds below 10, 20 ... 100 % utilisation),
           gpu_idle_s (below 5 %), gpu_hours, cpu_hours, done, total, unit,
-          results, seconds_per_unit, cost, currency, from_accounting
+          results, seconds_per_unit, cost, cost_per_unit, currency,
+          from_accounting
   totals  label, runs, successes, failures, gpu_hours, cpu_hours,
           lost_gpu_hours, lost_cpu_hours (of runs that did not succeed),
-          idle_gpu_hours, wait_s, run_s (means), last_s, cost, currency
+          idle_gpu_hours, wait_s, run_s (means), last_s, cost, currency,
+          priced (runs with a price)
+  budgets name, match, amount, per, period, currency, spent, runs, percent,
+          forecast (if running jobs use their whole limits),
+          unpriced (jobs that it leaves out)
+  lineage runs, currency, cost; of it unsuccessful, repeated, idle;
+          unit, per_unit
 
 examples:
   jobmon history
   jobmon history --name 'train*' --since 30d --state failure
   jobmon history --by month
   jobmon history --by cause --since 90d --sort gpu-hours
+  jobmon history --by group --cost --since 365d
   jobmon history 8123
   jobmon history --csv -n 0 > runs.csv
   jobmon history --since 90d --html history.html
@@ -98,6 +118,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--node", default="", metavar="GLOB", help="only runs on this node")
     text = f"totals instead of single runs, by {listed(BY, len(BY))}"
     parser.add_argument("--by", choices=BY, metavar="WHAT", help=text)
+    add_flags(parser, cost="what runs cost, and the budgets; see `prices` in docs/configuration.md")
     text = f"the highest first by {listed(tuple(SORTS), len(SORTS))} (default: ended)"
     parser.add_argument("--sort", choices=tuple(SORTS), default="ended", metavar="WHAT", help=text)
     text = f"at most N runs; 0: all (default: {_SHOWN})"
@@ -161,13 +182,21 @@ def _print_run(ctx: Context, options: Options) -> None:
 def _print_totals(ctx: Context, options: Options) -> None:
     rows = past_totals(ctx, _wanted(ctx, options), options.by, options.sort)
     lines = totals_lines(rows, options.by, table_console())
+    if options.cost:
+        lines = chain(lines, budget_lines(history_budgets(ctx), table_console()))
     _print(options, lambda: totals_json(rows), lambda: totals_json(rows), lines)
 
 
 def _print_runs(ctx: Context, options: Options) -> None:
     past = past_runs(ctx, _wanted(ctx, options), options.sort, options.lines or -1)
-    lines = history_lines(past, ctx.clock.now(), table_console())
-    _print(options, lambda: history_json(past), lambda: [run_json(run) for run in past.runs], lines)
+    lines, as_json = history_lines(past, ctx.clock.now(), table_console()), history_json(past)
+    if options.cost:
+        budgets = history_budgets(ctx)
+        as_json["budgets"] = [budget_json(state) for state in budgets]
+        lines = chain(
+            cost_lines(past, ctx.clock.now(), table_console()), budget_lines(budgets, table_console())
+        )
+    _print(options, lambda: as_json, lambda: [run_json(run) for run in past.runs], lines)
 
 
 def _print(

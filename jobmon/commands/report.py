@@ -46,6 +46,8 @@ replaced. The file is readable by you alone, since the page quotes the log of th
   energy_kwh of all GPUs, while an agent measured
   gpu_busy_s GPU-seconds below 10, 20 ... 100 % utilisation; empty without an
              agent
+  cost, currency
+             of an ended task, if there are prices
   gpus       a list: node, index, name, mean_percent, highest_percent,
              memory_peak, memory_total, mean_power_w, highest_power_w,
              energy_kwh, notes

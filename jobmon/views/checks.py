@@ -46,6 +46,10 @@ def check_lines(items: Sequence[Finding], console: Console, *, shows_all: bool =
             if item.severity not in _PROBLEMS:
                 yield from item_lines(item, console)
     yield from problem_lines(items, console)
+    if not shows_all:
+        for item in items:
+            if item.id == "cost" and item.severity is Severity.INFO:
+                yield from item_lines(item, console)
     if shows_all or worst(items):
         yield ""
     yield from console.prose(_result(items, shows_all=shows_all))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jobmon.views.console import Style
 from jobmon.views.model import fields, known_fields
 from jobmon.views.table import Cell, table_lines
-from jobmon_core.domain.humanize import count, listed
+from jobmon_core.domain.humanize import count, listed, money
 from jobmon_core.domain.job.efficiency.advice import (
     UNKNOWN,
     activity_text,
@@ -21,7 +21,7 @@ from jobmon_core.domain.job.efficiency.advice import (
 from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from jobmon.views.console import Console, Lines
     from jobmon.views.model import Json
@@ -35,7 +35,7 @@ _MAX_LISTED = 3  # jobs that a line of advice names
 _STYLES = {JobState.COMPLETED: Style.GOOD, JobState.CANCELLED: Style.DIM}
 
 
-def efficiency_lines(runs: Sequence[RunEfficiency], console: Console) -> Lines:
+def efficiency_lines(runs: Sequence[RunEfficiency], costs: Mapping[str, float], console: Console) -> Lines:
     """Yield the table, each advice once with its jobs, and the totals of several jobs."""
     if not runs:
         yield "no job ended in this time; `--since TIME` sets how far to look back"
@@ -52,6 +52,9 @@ def efficiency_lines(runs: Sequence[RunEfficiency], console: Console) -> Lines:
     if activity := activity_text(each.gpu_busy_s for each in found):
         yield from console.prose(f"GPU activity: {activity}", hanging="  ")
         yield f"GPUs idle for {_hours(totals(found).gpu_idle_hours or 0.0)} GPU hours"
+    if costs:
+        texts = (money(cost, currency) for currency, cost in costs.items())
+        yield f"cost: {', '.join(texts)} (of the runs in the history)"
 
 
 def _row(run: RunEfficiency) -> tuple[Cell, ...]:
@@ -103,10 +106,13 @@ def _percent(share: float | None) -> str:
     return f"{share:.0%}"
 
 
-def efficiency_json(runs: Sequence[RunEfficiency]) -> Json:
+def efficiency_json(runs: Sequence[RunEfficiency], costs: Mapping[str, float]) -> Json:
     """Return the documented object of ``jobmon efficiency --json``; what is not recorded is null."""
     found = [run.found for run in runs if run.found]
-    return {"jobs": [_run_json(run) for run in runs], "totals": totals(found)._asdict()}
+    return {
+        "jobs": [_run_json(run) for run in runs],
+        "totals": totals(found)._asdict() | {"costs": costs},
+    }
 
 
 def _run_json(run: RunEfficiency) -> Json:

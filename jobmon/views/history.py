@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
+from jobmon.views.cost import lineage_text
 from jobmon.views.model import clock, fields, known_fields
 from jobmon.views.table import Cell, table_lines
-from jobmon_core.domain.humanize import count, duration, number, size, text_of
+from jobmon_core.domain.humanize import count, duration, money, number, size, text_of
 from jobmon_core.domain.job.efficiency.advice import activity_text
 from jobmon_core.domain.slurm.states import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from jobmon.views.console import Console, Lines
     from jobmon.views.model import Json
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.history.totals import RunTotals
 
 HEADERS = ("JOB", "NAME", "STATE", "ENDED", "WAIT", "TIME", "HOURS", "PER UNIT", "CAUSE")
+_COST_HEADERS = ("JOB", "NAME", "STATE", "ENDED", "COST", "TIME", "HOURS", "PER UNIT", "CAUSE")
 _STEPS = ((1, 10), (8, 10), (7, 6), (2, 6), (1, 4), (8, 5), (0, 6))
 _STYLES: dict[str, Style] = {
     Outcome.SUCCESS: Style.GOOD,
@@ -34,6 +37,7 @@ NO_RUNS = (
     "the history has no such run; a watched job adds one when it has ended, "
     "`jobmon history backfill` adds those in accounting"
 )
+_NO_COST = "no run has a cost: `prices` in config.json gives one to each run that ends from then on"
 UNKNOWN = "-"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins a formula
 
@@ -44,6 +48,29 @@ def history_lines(past: Past, now_s: float, console: Console) -> Lines:
         yield from console.prose(NO_RUNS, hanging="  ")
         return
     yield from table_lines(HEADERS, [run_cells(run, now_s) for run in past.runs], console, _STEPS)
+    yield from _sums(past, console)
+
+
+def cost_lines(past: Past, now_s: float, console: Console) -> Lines:
+    """Yield the same with costs instead of the wait and the pace."""
+    if not past.runs:
+        yield from console.prose(NO_RUNS, hanging="  ")
+        return
+    rows = [_cost_row(run, now_s) for run in past.runs]
+    yield from table_lines(_COST_HEADERS, rows, console, _STEPS)
+    yield from _sums(past, console)
+    if all(total.cost is None for total in past.totals):
+        yield from console.prose(_NO_COST, hanging="  ")
+
+
+def _cost_row(run: HistoryRecord, now_s: float) -> tuple[Cell, ...]:
+    cells, per_unit = [*run_cells(run, now_s)], run.cost_per_unit
+    cells[4] = Cell(money_text(run.cost, run.currency))
+    cells[7] = Cell(UNKNOWN if per_unit is None else f"{money(per_unit, '')}/{run.unit}")
+    return tuple(cells)
+
+
+def _sums(past: Past, console: Console) -> Lines:
     shown = len(past.runs)
     for total in past.totals:
         rest = f", the last {shown} shown (-n 0 for all)" if shown < total.runs else ""
@@ -112,13 +139,15 @@ def _total_text(total: RunTotals) -> str:
         parts.append(f"{hours(total.gpu_hours)} GPU hours ({lost})")
     parts.append(f"{hours(total.cpu_hours)} CPU hours")
     if total.cost is not None:
-        parts.append(money(total.cost, total.currency))
+        missing = total.runs - total.priced
+        without = f" (without {count(missing, 'run')} that have no price)" if missing else ""
+        parts.append(money(total.cost, total.currency) + without)
     return f"{count(total.runs, 'run')}: {', '.join(parts)}"
 
 
-def money(cost: float | None, currency: str) -> str:
-    """Return e.g. ``1,204.50 EUR``, or ``-``."""
-    return UNKNOWN if cost is None else f"{cost:,.2f} {currency}".rstrip()
+def money_text(cost: float | None, currency: str) -> str:
+    """Return a cost, or ``-``."""
+    return text_of(cost, partial(money, currency=currency), UNKNOWN)
 
 
 def totals_lines(rows: Sequence[RunTotals], by: str, console: Console) -> Lines:
@@ -155,7 +184,7 @@ def total_columns(rows: Sequence[RunTotals], by: str) -> list[tuple[str, Callabl
         ("TIME", lambda row: duration_text(row.run_s)),
     ]
     if has_cost:
-        columns.append(("COST", lambda row: money(row.cost, row.currency)))
+        columns.append(("COST", lambda row: money_text(row.cost, row.currency)))
     return columns
 
 
@@ -168,11 +197,14 @@ def among_lines(found: Among, now_s: float, console: Console) -> Lines:
         for name, figure, text in _FIGURES
         if (row := _compared(name, figure(run), [figure(each) for each in alike], text))
     ]
+    rows += _cost_rows(run, alike)
     headers = ("", "THIS RUN", "EARLIER", "LOWEST", "HIGHEST")
     yield from table_lines(headers, rows, console, [(0, 10)])
     for whose, those in (("GPU activity", [run]), ("earlier", alike)):
         if activity := activity_text(each.gpu_busy_s for each in those):
             yield from console.prose(f"{whose + ':':<13} {activity}", hanging="  ")
+    if found.cost:
+        yield from console.prose(lineage_text(found.cost), hanging="  ")
     for finding in found.unusual:
         yield from console.prose(finding.text, "! ", "  ")
         if finding.advice:
@@ -182,6 +214,14 @@ def among_lines(found: Among, now_s: float, console: Console) -> Lines:
         return
     yield f"EARLIER: the median of {count(len(alike), 'earlier run')} of this name:"
     yield from table_lines(HEADERS, [run_cells(each, now_s) for each in alike], console, _STEPS)
+
+
+def _cost_rows(run: HistoryRecord, alike: Sequence[HistoryRecord]) -> Iterator[list[str]]:
+    text = partial(money, currency=run.currency)
+    same = [each for each in alike if each.currency == run.currency]  # none without a cost
+    for name, key in (("cost", "cost"), (f"cost per {run.unit}", "cost_per_unit")):
+        if row := _compared(name, getattr(run, key), [getattr(each, key) for each in same], text):
+            yield row
 
 
 def _compared(
@@ -203,7 +243,6 @@ _FIGURES: tuple[tuple[str, Callable[[HistoryRecord], float | None], Callable[[fl
     ("GPU busy", lambda run: run.gpu_percent, lambda percent: f"{percent:.0f}%"),
     ("GPU hours", lambda run: run.gpu_hours or None, hours),
     ("CPU hours", lambda run: run.cpu_hours or None, hours),
-    ("cost", lambda run: run.cost, number),
 )
 
 
@@ -232,6 +271,7 @@ def among_json(found: Among) -> Json:
         "run": run_json(found.run),
         "earlier": [run_json(each) for each in found.alike],
         "unusual": [fields(each, "id", "text", "advice") for each in found.unusual],
+        "lineage": found.cost._asdict() if found.cost else None,
     }
 
 
@@ -270,7 +310,7 @@ def run_json(run: HistoryRecord) -> Json:
         **fields(run, "memory_requested", "memory_peak", "gpu_percent", "gpu_busy_s", "gpu_idle_s"),
         **fields(run, "gpu_hours", "cpu_hours", "done", "total"),
         **known_fields(run, "unit"),
-        **fields(run, "results", "cost", seconds_per_unit="step_s"),
+        **fields(run, "results", "cost", "cost_per_unit", seconds_per_unit="step_s"),
         **known_fields(run, "currency"),
         "from_accounting": not run.state_id,
     }

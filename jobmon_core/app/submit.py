@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jobmon_core.app.runs.submit_request import SubmitRequest
     from jobmon_core.context import Context
     from jobmon_core.domain.config import Config
+    from jobmon_core.domain.job.history.prices import Prices
     from jobmon_core.domain.job.job_settings import JobSettings
     from jobmon_core.domain.job.restart.next_submission import NextAttempt
     from jobmon_core.domain.job.tracking.new_job import NewJob
@@ -61,6 +62,7 @@ class SubmitJob:
         self._submitted_indices, self._job_name = "", ""
         self._is_watched = False
         self._warnings: list[str] = []
+        self._cost = ""
 
     def submission(self) -> Submission:
         """Submit as the scheduler's own command would, and watch the job.
@@ -83,7 +85,11 @@ class SubmitJob:
         submitter = self._ctx.submitter(backend)
         if self._may_have_restarts():
             self._attempt = self._first_attempt(backend)
-        return self._submit(config, backend, submitter, self._arguments(), lambda: self._prepare(backend))
+
+        def prepare() -> None:
+            self._prepare(backend, config.prices)
+
+        return self._submit(config, backend, submitter, self._arguments(), prepare)
 
     def _may_have_restarts(self) -> bool:
         """Whether to look closer, which takes time before sbatch starts: few jobs have restarts."""
@@ -162,12 +168,14 @@ class SubmitJob:
         for warning in self._warnings:
             self._tell(warning)
         if result.job:
+            if self._cost:
+                self._tell(f"cost: {self._cost}")
             self._warn_of_missing_webhooks(config)
             self._warn_of_early_end(backend, result.job.ref)
             self._warn_of_host()
         return result
 
-    def _prepare(self, backend: str) -> None:
+    def _prepare(self, backend: str, prices: Prices | None) -> None:
         """Do what takes time while sbatch is running."""
         import jobmon_core.domain.job.tracking.new_job
         import jobmon_core.store.jobs
@@ -187,6 +195,10 @@ class SubmitJob:
             self._submitted_indices, self._job_name = request.options.get("array", ""), request.name
             if warning := log_warning(request, find_backend(backend)):
                 self._warnings.append(warning)
+            if prices and not self._request.group_run:  # a sweep may have hundreds of runs
+                from jobmon_core.domain.before.checks.rules.cost import cost_text
+
+                self._cost = cost_text(request, request.time_limit_s, prices)
         self._read_settings(script)
         if any(word.startswith("-") for word in arguments[1:]):  # else no option can follow the script
             self._warnings += _misplaced_option_warnings(arguments)

@@ -18,6 +18,8 @@ from jobmon_core.domain.node.telemetry.agent import AgentSettings
 
 if TYPE_CHECKING:  # submit reads the configuration, and its user waits
     from jobmon_core.domain.delivery.outbox import Message
+    from jobmon_core.domain.job.history.budgets import Budget
+    from jobmon_core.domain.job.history.prices import Prices
 
 MIN_POLL_S = 5
 _MIN_REPORT_S, _MAX_REPORT_S = 2, 60  # between two reports of an agent
@@ -45,6 +47,8 @@ class Config(NamedTuple):
     programs: tuple[ConfiguredChannel, ...] = ()  # of the key ``on_event``: they get every message
 
     attach: bool = True  # whether a message about a failure attaches its diagnostics bundle
+    prices: Prices | None = None  # None: nothing is said about cost
+    budgets: tuple[Budget, ...] = ()
 
     def channel(self, name: str) -> ConfiguredChannel | None:
         """Return the channel of a name, if it is configured."""
@@ -110,6 +114,7 @@ def parse_config(
         programs=programs,
         routes=parse_routes(top.objects("routes"), [channel.name for channel in channels]),
     )
+    config = _with_prices(config, top)
     _check_hosts(top)
     messages.close()
     top.close()
@@ -199,6 +204,20 @@ def _check_hosts(top: Section) -> None:
         from jobmon_core.domain.node.hosts.settings import parse_hosts
 
         parse_hosts(top.section("hosts"))
+
+
+def _with_prices(config: Config, top: Section) -> Config:
+    if not top.has("prices") and not top.has("budgets"):
+        return config
+    from jobmon_core.domain.job.history.budgets import parse_budgets  # few users have prices
+    from jobmon_core.domain.job.history.prices import parse_prices
+
+    prices, budgets = None, parse_budgets(top)
+    if top.has("prices"):
+        prices = parse_prices(top.section("prices"))
+    elif budgets:
+        top.fault("budgets", "without prices, nothing has a cost; set prices too")
+    return config._replace(prices=prices, budgets=budgets)
 
 
 def _monitors(top: Section) -> int:

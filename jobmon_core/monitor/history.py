@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.ending.measured_use import node_histories
+from jobmon_core.domain.config import Config
+from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.job.history.record import Surroundings, record_of, record_of_row
 from jobmon_core.domain.job.tracking.apply_accounting import is_row_of
 from jobmon_core.store.history.lines import append
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.history.prices import Prices
     from jobmon_core.domain.job.history.record import HistoryRecord
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.slurm.rows import JobRow
@@ -23,23 +27,29 @@ if TYPE_CHECKING:
 def write_records(ctx: Context, job: WatchedJob, accounting: SharedAccounting) -> bool:
     """Add a line for each ended task, and one for each of its earlier runs that accounting has shown.
 
+    Return whether a budget includes the job.
+
     Raises:
         StorageFailed: nothing was added.
     """
-    records = [*_records(ctx, job)]
+    config = Config()
+    with suppress(ConfigInvalid):  # which the monitor logs; without a price, too, the run counts
+        config = ctx.configuration()
+    records = [*_records(ctx, job, config.prices)]
     if any(task.restarts for task in job.tasks.values()):
         answer = accounting.known(job.job_id, 0.0)
-        records += _earlier_runs(ctx, job, answer if isinstance(answer, tuple) else ())
+        records += _earlier_runs(ctx, job, answer if isinstance(answer, tuple) else (), config.prices)
     append(ctx.home.history, records, os.uname().nodename, ctx.clock.now())
-    return True
+    return any(budget.is_of(job.name, job.own_settings.run) for budget in config.budgets)
 
 
-def _records(ctx: Context, job: WatchedJob) -> Iterator[HistoryRecord]:
+def _records(ctx: Context, job: WatchedJob, prices: Prices | None) -> Iterator[HistoryRecord]:
     taken = ctx.run_record(job.id).taken()
     around = Surroundings(
         group=job.own_settings.run.partition("/")[0],
         script=taken.script.digest if taken and taken.script else "",
         commit=taken.git.commit if taken and taken.git else "",
+        prices=prices,
     )
     progress = ctx.progress_file(job.id).read()
     for key, task in job.tasks.items():
@@ -50,12 +60,14 @@ def _records(ctx: Context, job: WatchedJob) -> Iterator[HistoryRecord]:
             yield record_of(job, task, task.end, of_task, ctx.clock.now())
 
 
-def _earlier_runs(ctx: Context, job: WatchedJob, rows: Iterable[JobRow]) -> Iterator[HistoryRecord]:
+def _earlier_runs(
+    ctx: Context, job: WatchedJob, rows: Iterable[JobRow], prices: Prices | None
+) -> Iterator[HistoryRecord]:
     """Yield the runs before a requeue, which jobmon saw only in passing."""
     for row in rows:
         task = job.tasks.get(row.ref.key)
         if task and is_row_of(job, row, float("inf")) and _is_earlier(row, task):
-            record = record_of_row(row, ctx.clock.now())
+            record = record_of_row(row, ctx.clock.now(), prices)
             if record:
                 yield record._replace(state_id=job.id, cluster=job.cluster)
 

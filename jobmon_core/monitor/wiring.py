@@ -98,6 +98,7 @@ class _JobWork:
             ctx.telemetry,
             ctx.home.history,
             ctx.clock.now,
+            ctx.prices,
         )
         note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"
         unknown = dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
@@ -152,11 +153,20 @@ class _JobWork:
 
             return write_records(self.ctx, job, self.accounting)
 
+        def tell() -> bool:
+            from jobmon_core.monitor.budgets import tell_budgets  # likewise
+
+            return tell_budgets(self.ctx, (job.name, job.own_settings.run))
+
         try:
-            self.helper.run(bool, write, _RECORD_TIMEOUT_S)
+            has_budget = self.helper.run(bool, write, _RECORD_TIMEOUT_S)
         except HelperFailed as error:
             self.log(f"the run could not be added to the history: {error.reason}")
             return self.ctx.clock.now() + _RECORD_RETRY_S
+        try:  # in another child: its failure does not add the run again
+            _ = has_budget and self.helper.run(bool, tell, _RECORD_TIMEOUT_S)
+        except HelperFailed as error:
+            self.log(f"the budgets could not be checked: {error.reason}")
         return None
 
     def with_late_warning(self, job: WatchedJob) -> WatchedJob:

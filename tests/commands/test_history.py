@@ -154,3 +154,94 @@ def test_a_run_shows_how_busy_its_gpus_were_beside_earlier_ones(shell: Shell) ->
     lines = shell.jobmon("history", "12").stdout.splitlines()
     assert "GPU activity: 30 0 0 0 0 0 0 0 0 70 (% of GPU time below 10, 20 ... 100%)" in lines
     assert "earlier:      70 0 0 0 0 0 0 0 0 30 (% of GPU time below 10, 20 ... 100%)" in lines
+
+
+PRICED = RUN._replace(rate=2.0, currency="EUR", done=1000.0, began=0.0)
+
+
+def priced(shell: Shell) -> None:
+    """Let the user have prices, and runs with and without them in two currencies."""
+    budget = {"name": "paper", "match": "train", "amount": 4, "per": "total"}
+    config = {"prices": {"default": 1, "currency": "EUR"}, "budgets": [budget]}
+    (shell.home / "config.json").write_text(json.dumps(config), "utf-8")
+    (shell.home / "config.json").chmod(0o600)
+    dollars = PRICED._replace(job_id=14, currency="USD", rate=100.0, name="eval", ended_s=T0 + 30)
+    free = RUN._replace(job_id=15, ended_s=T0 + 20)
+    append(shell.home / "state" / "history", [PRICED, dollars, free], "a", float(T0))
+
+
+def test_costs_are_listed_with_the_cost_of_a_unit_and_never_added_across_currencies(shell: Shell) -> None:
+    priced(shell)
+    lines = shell.jobmon("history", "--cost").stdout.splitlines()
+    assert lines[0].split() == [
+        "JOB",
+        "NAME",
+        "STATE",
+        "ENDED",
+        "COST",
+        "TIME",
+        "HOURS",
+        "PER",
+        "UNIT",
+        "CAUSE",
+    ]
+    assert " 2.00 EUR " in lines[1]
+    assert " 0.002/step " in lines[1]
+    assert " 100.00 USD " in lines[2]
+    assert "EUR" not in lines[3]
+    text = "\n".join(lines)
+    assert "24.0 CPU hours" not in text
+    assert "8.0 CPU hours, 2.00 EUR" in text
+    assert "16.0 CPU hours, 100.00 USD (without 1 run that have no price)" in text
+    assert lines[-2].split() == ["paper", "all", "time", "4.00", "EUR", "2.00", "EUR", "50%", "2.00", "EUR"]
+
+
+def test_costs_are_in_json_and_csv_whether_asked_for_or_not(shell: Shell) -> None:
+    priced(shell)
+    found = json.loads(shell.jobmon("history", "--json").stdout)
+    assert [run["cost"] for run in found["runs"]] == [2.0, 100.0, None]
+    assert [(each["currency"], each["cost"], each["priced"]) for each in found["totals"]] == [
+        *(("EUR", 2.0, 1), ("USD", 100.0, 1))
+    ]
+    assert "budgets" not in found
+    (budget,) = json.loads(shell.jobmon("history", "--cost", "--json").stdout)["budgets"]
+    assert (budget["spent"], budget["percent"], budget["forecast"], budget["unpriced"]) == (2.0, 50.0, 2.0, 0)
+    rows = [*csv.DictReader(io.StringIO(shell.jobmon("history", "--csv", "--sort", "cost").stdout))]
+    assert [row["cost"] for row in rows] == ["100.0", "2.0", ""]
+    rows = json.loads(shell.jobmon("history", "--by", "name", "--sort", "cost", "--json").stdout)
+    assert [(row["label"], row["cost"], row["currency"]) for row in rows][:2] == [
+        *(("eval", 100.0, "USD"), ("train", 2.0, "EUR"))
+    ]
+
+
+def test_a_lineage_is_shown_with_what_all_its_attempts_cost(shell: Shell) -> None:
+    first = PRICED._replace(lineage="l1", gpu_idle_s=720)
+    second = first._replace(job_id=13, attempt=1, submit_s=T0 + 4000, ended_s=T0 + 9000, gpu_idle_s=0)
+    second = second._replace(outcome="success", state="COMPLETED", began=750.0, done=1500.0)
+    append(shell.home / "state" / "history", [first, second], "a", float(T0))
+    text = " ".join(shell.jobmon("history", "13").stdout.split())
+    expected = (
+        "All 2 runs of this job cost 4.00 EUR, 0.0027 EUR per step; of it 2.00 EUR in runs without success"
+    )
+    assert f"{expected}, 0.50 EUR for steps that were done again, 0.20 EUR while GPUs were idle." in text
+    lineage = json.loads(shell.jobmon("history", "12", "--json").stdout)["lineage"]
+    assert (lineage["runs"], lineage["cost"], lineage["repeated"]) == (2, 4.0, 0.5)
+
+
+def test_without_prices_nothing_is_said_about_cost(past: Shell) -> None:
+    for arguments in ((), ("--by", "month"), ("12",)):
+        text = past.jobmon("history", *arguments).stdout.lower()
+        assert "cost" not in text
+        assert "price" not in text
+    assert "no run has a cost: `prices` in config.json" in past.jobmon("history", "--cost").stdout
+
+
+def test_check_says_what_the_whole_time_limit_costs_if_there_are_prices(shell: Shell) -> None:
+    script = shell.home / "job.sh"
+    shell.home.mkdir(exist_ok=True, mode=0o700)
+    script.write_text("#!/bin/bash\n#SBATCH -t 90 --gpus=2\nsrun true\n", "utf-8")
+    check = ("check", "--backend", "local", str(script))
+    assert "cost" not in shell.jobmon(*check, "--all").stdout
+    priced(shell)
+    text = " ".join(shell.jobmon(*check).stdout.split())
+    assert "ok cost: 3.00 EUR for the whole limit of 1h 30m (2 GPUs)" in text

@@ -99,3 +99,26 @@ def test_backfill_adds_what_was_not_watched_once_and_leaves_what_was(user: User)
     assert _runs(user, watched) == before
     again = user.jobmon("history", "backfill", "--since", "1d")
     assert again.stdout.startswith("added 0 runs;"), again
+
+
+def test_the_price_of_an_hour_is_kept_and_a_budget_is_told_with_what_the_running_jobs_may_add(
+    user: User,
+) -> None:
+    budgets = [{"name": "paper", "match": "exp-*", "amount": 1, "per": "month"}]
+    user.configure(prices={"cpu": 3600, "currency": "EUR"}, budgets=budgets)
+    done = user.jobmon("submit", "-t", "30", "-J", "exp-b", "--wrap", "sleep 600")
+    assert "cost: 1,800.00 EUR for the whole limit of 30m (1 CPU)\n" in done.stderr
+    running = done.stdout.split()[-1]
+    user.watched_as(running, "RUNNING")
+    job_id = user.submit("-n2", "-J", "exp-a", user.script("sleep 3"))
+    user.told(job_id)
+    eventually(lambda: user.job(job_id).record_due_s is None)
+    (run,) = _runs(user, job_id)
+    assert run["cost"] == 2 * run["run_s"]
+    (budget,) = json.loads(user.jobmon("history", "--cost", "--json").stdout)["budgets"]
+    assert (budget["spent"], budget["runs"], budget["unpriced"]) == (run["cost"], 1, 0)
+    assert budget["forecast"] == run["cost"] + 1800
+    title = f"Budget paper: {100 * run['cost']:.0f}% of 1.00 EUR spent this month"
+    eventually(lambda: title in json.dumps(user.discord.received()))
+    assert json.dumps(user.discord.received()).count("Budget paper") == 1
+    user.slurm("scancel", running)

@@ -28,7 +28,7 @@ RUNS = (
 
 
 def test_a_terminal_of_80_columns_gets_a_table_that_fits() -> None:
-    lines = [*efficiency_lines(RUNS, Console(80))]
+    lines = [*efficiency_lines(RUNS, {}, Console(80))]
     assert max(map(len, lines)) <= 80
     assert lines[0].split() == ["JOB", "NAME", "STATE", "TIME", "CPU", "MEMORY", "GPU"]
     assert (
@@ -44,15 +44,15 @@ def test_a_terminal_of_80_columns_gets_a_table_that_fits() -> None:
 
 def test_a_job_of_unknown_outcome_is_not_said_to_have_never_run() -> None:
     unknown = Efficiency(JobState.UNKNOWN, None, None, Usage())
-    lines = [*efficiency_lines([RunEfficiency(JobRef(8127), "eval", unknown)], Console())]
+    lines = [*efficiency_lines([RunEfficiency(JobRef(8127), "eval", unknown)], {}, Console())]
     assert lines[1].split()[:4] == ["8127", "eval", "UNKNOWN", "n/a"]
 
 
 def test_totals_have_gpu_hours_and_say_for_how_many_the_use_is_recorded() -> None:
-    text = " ".join([*efficiency_lines(RUNS, Console())][-1].split())
+    text = " ".join([*efficiency_lines(RUNS, {}, Console())][-1].split())
     assert text.startswith("7 jobs in total: 104.0 CPU hours (")
     assert text.endswith("52.0 GPU hours (83% busy in the 40.0 recorded)")
-    assert [*efficiency_lines((), Console())] == [
+    assert [*efficiency_lines((), {}, Console())] == [
         "no job ended in this time; `--since TIME` sets how far to look back"
     ]
 
@@ -60,19 +60,19 @@ def test_totals_have_gpu_hours_and_say_for_how_many_the_use_is_recorded() -> Non
 def test_the_gpu_activity_of_all_runs_and_their_idle_hours_are_one_line() -> None:
     busy_s = (2000, 0, 0, 0, 0, 0, 0, 0, 1000, 1000)
     measured = replace(RUN, found=replace(FOUND, gpu_busy_s=busy_s, gpu_idle_s=1800))
-    lines = [*efficiency_lines([measured, measured, RUN], Console(80))]
+    lines = [*efficiency_lines([measured, measured, RUN], {}, Console(80))]
     assert lines[-2:] == [
         "GPU activity: 50 0 0 0 0 0 0 0 25 25 (% of GPU time below 10, 20 ... 100%)",
         "GPUs idle for 1.0 GPU hours",
     ]
-    found = efficiency_json([measured, RUN])
+    found = efficiency_json([measured, RUN], {})
     assert found["totals"]["gpu_idle_hours"] == 0.5
     assert (found["jobs"][0]["gpu_busy_s"], found["jobs"][0]["gpu_idle_s"]) == ([*busy_s], 1800)
-    assert not any("GPU activity" in line for line in efficiency_lines(RUNS, Console(80)))
+    assert not any("GPU activity" in line for line in efficiency_lines(RUNS, {}, Console(80)))
 
 
 def test_json_has_null_for_what_is_not_recorded() -> None:
-    found = efficiency_json(RUNS)
+    found = efficiency_json(RUNS, {})
     first, timeout, running, never = (found["jobs"][number] for number in (0, 5, 6, 7))
     assert (first["job_id"], first["gpu_percent"], first["gpu_source"]) == ("8123_0", 83.0, "agents")
     assert (first["memory_share"], first["gpu_hours"]) == (9 / 32, 8.0)
@@ -89,4 +89,4 @@ def test_the_documentation_shows_what_is_printed() -> None:
         replace(RUN, name="train"),
         RunEfficiency(JobRef(8124), "eval", replace(evaluation, usage=usage), 1, 2),
     )
-    assert "\n".join(efficiency_lines(runs, Console(80))) in page("gpus")
+    assert "\n".join(efficiency_lines(runs, {}, Console(80))) in page("gpus")

@@ -111,10 +111,12 @@ def _live_verdict(data: ReportData) -> Finding:
 
 
 def times(data: ReportData) -> list[tuple[str, str]]:
-    """Return when the task was submitted, started and ended, its nodes and its lineage, by name."""
+    """Return when the task was submitted, started and ended, its nodes, cost and lineage, by name."""
     rows = [*time_rows(data.job, data.task, data.now_s)]
     if nodes := nodes_of(data.task):
         rows.append(("nodes", nodes))
+    if data.task.diagnosis and data.task.diagnosis.cost:
+        rows.append(("cost", data.task.diagnosis.cost.text))
     if data.lineage:
         rows.append(("lineage", lineage_text(data.lineage, data.job.id)))
     return rows
@@ -330,6 +332,7 @@ def report_json(data: ReportData) -> Json:
         "metrics": dict(progress.metrics) if progress else {},
         "gpu_busy_s": gpu_busy_s(data.nodes)[0],
         "energy_kwh": energy_kwh(uses),
+        **fields(data.task.diagnosis and data.task.diagnosis.cost, "currency", cost="amount"),
         "gpus": [asdict(use) for use in uses],
         "nodes": [asdict(use) for use in data.node_uses],
         "events": [fields(event, "kind", "subject", "text", at="at_s") for event in data.events],

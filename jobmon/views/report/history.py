@@ -11,7 +11,6 @@ from jobmon.views.history import (
     damage,
     duration_text,
     hours,
-    money,
     run_cells,
     total_columns,
 )
@@ -29,7 +28,7 @@ from jobmon.views.report.runs import (
     waste_html,
 )
 from jobmon_core.app.history.look import MAX_LISTED
-from jobmon_core.domain.humanize import count
+from jobmon_core.domain.humanize import count, money
 from jobmon_core.domain.job.history.totals import together
 from jobmon_core.domain.visible_text import in_html
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from jobmon_core.domain.job.history.prices import Prices
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis
     from jobmon_core.store.telemetry import TaskTelemetry
@@ -24,3 +25,4 @@ class EndFiles(NamedTuple):
     telemetry_of: Callable[[str, str], TaskTelemetry]  # likewise
     history: Path  # the folder; may be missing
     now: Callable[[], float]  # Unix seconds
+    prices: Callable[[], Prices | None] = lambda: None

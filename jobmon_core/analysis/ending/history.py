@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.analysis.ending.measured_use import node_histories
 from jobmon_core.domain.job.history.baseline import unusual
 from jobmon_core.domain.job.history.nodes import is_node_failure, suspect_nodes
 from jobmon_core.domain.job.history.record import Surroundings, record_of
+from jobmon_core.domain.logs.diagnosis.model import Cost
 from jobmon_core.store.history.lines import recent
 
 if TYPE_CHECKING:
@@ -15,19 +17,24 @@ if TYPE_CHECKING:
 
     from jobmon_core.analysis.ending.files import EndFiles
     from jobmon_core.domain.job.history.record import HistoryRecord
+    from jobmon_core.domain.job.report.usage import NodeHistory
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 
 
 def with_history(job: WatchedJob, found: Mapping[str, Diagnosis], files: EndFiles) -> dict[str, Diagnosis]:
-    """Add in what each task stands out among earlier runs of its name, and a node that kills runs."""
+    """Add in what each task stands out among earlier runs, a node that kills runs, and what it cost."""
     now_s = files.now()
     runs = [*_runs(job, found, files, now_s)]
     of_all = recent(files.history) if any(is_node_failure(run) for run in runs) else []
     alike = [each for each in recent(files.history, job.name) if (each.run or each.name) == job.label]
     alike.sort(key=lambda each: each.ended_s or 0, reverse=True)
     return {
-        run.task: replace(found[run.task], compared=" ".join(_compared(run, of_all, alike, now_s)))
+        run.task: replace(
+            found[run.task],
+            compared=" ".join(_compared(run, of_all, alike, now_s)),
+            cost=None if run.cost is None or run.started_s is None else Cost(run.cost, run.currency),
+        )
         for run in runs
     }
 
@@ -35,12 +42,21 @@ def with_history(job: WatchedJob, found: Mapping[str, Diagnosis], files: EndFile
 def _runs(
     job: WatchedJob, found: Mapping[str, Diagnosis], files: EndFiles, now_s: float
 ) -> Iterator[HistoryRecord]:
-    progress = files.read_progress()
+    progress, prices = files.read_progress(), files.prices()
     for key, diagnosis in found.items():
         task = job.tasks[key].diagnosed(diagnosis)
         if task.end is not None:
-            around = Surroundings(progress=progress.tasks.get(key))
+            around = Surroundings(
+                progress=progress.tasks.get(key),
+                nodes=_nodes(job, key, task.end.started_s, files) if prices else (),
+                prices=prices,
+            )
             yield record_of(job, task, task.end, around, now_s)
+
+
+def _nodes(job: WatchedJob, key: str, started_s: int | None, files: EndFiles) -> tuple[NodeHistory, ...]:
+    """Return what agents measured: without types in accounting, the price follows from their names."""
+    return () if started_s is None else node_histories(files.telemetry_of(job.id, key), started_s)
 
 
 def _compared(

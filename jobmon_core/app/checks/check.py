@@ -165,6 +165,7 @@ class CheckSubmission:
             past=tuple(past_runs(self.ctx, jobs)),
             running=tuple(str(job.ref) for job in jobs if not job.ended and not job.closed),
             setup=setup_of(self.ctx, self.runner, self.command),
+            prices=self.ctx.prices(),
             shell_files=tuple(
                 PathFact(path, has_line_ends_of_dos="\r\n" in text) for path, text in texts.items()
             ),

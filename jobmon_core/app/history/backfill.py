@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.history.prices import Prices
     from jobmon_core.domain.job.history.record import HistoryRecord
     from jobmon_core.domain.slurm.rows import JobRow
 
@@ -37,18 +38,21 @@ def backfill(ctx: Context, since_s: float, report: Callable[[float, int, int], N
 
     After each, ``report`` takes the end of that week, how many runs ended in it, and how many are new.
 
+    They get the prices of today.
+
     Raises:
+        ConfigInvalid: the configuration is not valid.
         SchedulerMissing: there is no accounting.
         SchedulerUnavailable: accounting did not answer; earlier weeks were added.
         StorageFailed: the history cannot be read or written.
     """
-    now_s = ctx.clock.now()
+    now_s, prices = ctx.clock.now(), ctx.configuration().prices
     added = known = 0
     with open_history(ctx.home.history) as history:
         keys = history.keys(since_s)
     while since_s < now_s:
         until_s = min(since_s + WEEK_S, now_s)
-        found = {each.key: each for each in _ended(ctx, since_s, until_s)}
+        found = {each.key: each for each in _ended(ctx, since_s, until_s, prices)}
         new = {key: each for key, each in found.items() if key not in keys}
         if new:
             append(ctx.home.history, new.values(), os.uname().nodename, now_s)
@@ -61,10 +65,10 @@ def backfill(ctx: Context, since_s: float, report: Callable[[float, int, int], N
     return Backfilled(added, known)
 
 
-def _ended(ctx: Context, since_s: float, until_s: float) -> Iterator[HistoryRecord]:
+def _ended(ctx: Context, since_s: float, until_s: float, prices: Prices | None) -> Iterator[HistoryRecord]:
     for row in _rows(since_s, until_s):
         if row.end_s is not None and since_s <= row.end_s < until_s and not row.state.is_alive:
-            record = record_of_row(row, ctx.clock.now())
+            record = record_of_row(row, ctx.clock.now(), prices)
             if record:
                 yield record
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.domain.job.history.baseline import unusual
+from jobmon_core.domain.job.history.lineage_cost import lineage_cost
 from jobmon_core.domain.job.history.nodes import WINDOW_S, suspect_nodes
 from jobmon_core.domain.job.history.totals import SORTS, TIMES, RunTotals, Wanted
 from jobmon_core.domain.slurm.job_ids import JobRef
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.finding import Finding
+    from jobmon_core.domain.job.history.budgets import BudgetState
+    from jobmon_core.domain.job.history.lineage_cost import LineageCost
     from jobmon_core.domain.job.history.nodes import SuspectNode
     from jobmon_core.domain.job.history.record import HistoryRecord
     from jobmon_core.store.history.index import History
@@ -42,6 +45,7 @@ class Among(NamedTuple):
     run: HistoryRecord
     alike: list[HistoryRecord]
     unusual: list[Finding]  # in what it stands out among them
+    cost: LineageCost | None = None  # of all its attempts and requeued runs, if there are several
 
 
 class Nodes(NamedTuple):
@@ -139,8 +143,31 @@ def run_among(ctx: Context, argument: str) -> Among:
     with open_history(ctx.home.history) as history:
         run = _run(ctx, history, argument)
         alike = history.records(Wanted(until_s=run.ended_s, name=literal(run.label)), MAX_ALIKE)
+        parts = _runs_of_work(history, run)
     earlier = [each for each in alike if each.key != run.key]
-    return Among(run, earlier, [*unusual(run, earlier, argument)])
+    return Among(run, earlier, [*unusual(run, earlier, argument)], lineage_cost(parts))
+
+
+def _runs_of_work(history: History, run: HistoryRecord) -> list[HistoryRecord]:
+    """Return the attempts of its lineage, else its runs before requeues and itself, the earliest first."""
+    if run.lineage:
+        found = history.records(Wanted(lineage=run.lineage))
+    else:
+        found = [each for each in history.of_job(run.job_id, run.task) if each.state_id == run.state_id]
+    return sorted(found, key=lambda each: (each.attempt, each.submit_s))
+
+
+def history_budgets(ctx: Context) -> list[BudgetState]:
+    """Return how much of each budget is spent; accounting is asked about the running jobs.
+
+    Raises:
+        ConfigInvalid: the configuration is not valid.
+        StorageFailed: the history cannot be read.
+    """
+    from jobmon_core.monitor.budgets import budget_states  # few users have budgets
+
+    config = ctx.configuration()
+    return budget_states(ctx, config.budgets, config.prices)
 
 
 def nodes_seen(ctx: Context, period_s: float) -> Nodes:

@@ -17,6 +17,7 @@ from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
 from jobmon_core.domain.slurm.rows import Disabled, JobRow, Unreachable
 from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.lifecycle.health import find_watched
+from jobmon_core.store.history.index import open_history
 from jobmon_core.store.jobs import Unreadable
 
 if TYPE_CHECKING:
@@ -68,6 +69,23 @@ def collect(ctx: Context, arguments: Sequence[str], since_s: float) -> tuple[lis
             problems.append(f"accounting has no job {target.ref}; {hint}")
         runs += [run for run in of_target if run.ended_s is None or run.ended_s >= since_s]
     return runs, problems
+
+
+def costs_of(ctx: Context, runs: Iterable[RunEfficiency]) -> dict[str, float]:
+    """Return what runs cost by currency, as far as the history knows; empty without prices.
+
+    Raises:
+        StorageFailed: the history cannot be read.
+    """
+    costs: dict[str, float] = {}
+    if ctx.prices() is None:
+        return costs
+    with open_history(ctx.home.history) as history:
+        for run in runs:
+            for record in history.of_job(run.ref.job_id, run.ref.key):
+                if record.ref == run.ref and record.started_s == run.started_s and record.cost is not None:
+                    costs[record.currency] = costs.get(record.currency, 0.0) + record.cost
+    return costs
 
 
 def _is_late(ctx: Context, target: EfficiencyTarget, rows: Rows) -> bool:

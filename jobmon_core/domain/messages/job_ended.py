@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 from jobmon_core.domain.before.pending.wait import is_worth_saying, wait_of, wait_text
 from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.delivery.outbox import Field, Message
-from jobmon_core.domain.humanize import count, duration, listed, size
+from jobmon_core.domain.humanize import count, duration, listed, money, size
 from jobmon_core.domain.job.efficiency.advice import efficiency_line
 from jobmon_core.domain.job.efficiency.model import Efficiency, efficiency_of_end
 from jobmon_core.domain.job.tracking.cause_groups import CauseGroup, cause_groups
@@ -182,6 +182,8 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
         yield Field("Peak RAM", memory)
     if used := efficiency_line(_efficiency(task, end)):
         yield Field("Efficiency", used)
+    if found and found.cost:
+        yield Field("Cost", found.cost.text)
     if task.restarts:
         yield Field("Restarts", f"{task.restarts}; all details are from the last run")
     yield from where_fields(job, end.nodes)
@@ -223,6 +225,15 @@ def _work_fields(diagnosis: Diagnosis) -> Iterator[Field]:
         yield Field("Work", f"{work[0].upper()}{work[1:]}")
     if diagnosis.outputs:
         yield Field("Outputs", diagnosis.outputs)
+
+
+def _cost_of_all(ended: Iterable[_EndedTask]) -> str:
+    """Return what all tasks cost together; empty if that is not known of each, or in several currencies."""
+    costs = [task.diagnosis.cost if task.diagnosis else None for task, end in ended if end.started_s]
+    known = [cost for cost in costs if cost]
+    if not known or len(known) < len(costs) or len({cost.currency for cost in known}) > 1:
+        return ""
+    return money(sum(cost.amount for cost in known), known[0].currency)
 
 
 def _hint_fields(diagnosis: Diagnosis) -> Iterator[Field]:
@@ -315,6 +326,8 @@ def _total_fields(job: WatchedJob, ended: list[_EndedTask]) -> Iterator[Field]:
     largest = max(ended, key=lambda item: item[1].usage.max_rss_bytes or 0, default=None)
     if largest and (memory := _memory_text(*largest)):
         yield Field("Peak RAM", f"{memory} ({ref_of(job.job_id, largest[0].key)})")
+    if cost := _cost_of_all(ended):
+        yield Field("Cost", cost)
     yield from where_fields(job)
     if starts and ends:
         yield Field("Ended", at_s=max(ends))

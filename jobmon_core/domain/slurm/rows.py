@@ -71,6 +71,8 @@ class Usage:
     nodes: int | None = None
     gpus: int | None = None  # None also if the cluster does not account for GPUs
     gpu: GpuUsage | None = None
+    gpu_types: str = ""  # as the cluster names them, joined by ``+``; empty if it counts them without types
+    billing: int | None = None  # units that an hour counts as
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,6 +197,8 @@ def _usage(run: _Run) -> Usage:
         nodes=values.number(allocated.get("node", "")) or None,
         gpus=gpus,
         gpu=gpu_usage_of_comment(run.main["AdminComment"]) or _gpu_usage(run, gpus),
+        gpu_types="+".join(name.partition(":")[2] for name in allocated if name.startswith("gres/gpu:")),
+        billing=values.number(allocated.get("billing", "")),
     )
 
 

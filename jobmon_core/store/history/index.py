@@ -62,6 +62,8 @@ _LABELS = {
     "week": "strftime('%Y-W%W', ended_s, 'unixepoch', 'localtime')",
     "month": "strftime('%Y-%m', ended_s, 'unixepoch', 'localtime')",
 }
+# runs without a price count in one of the currencies
+_CURRENCY = "coalesce(nullif(currency, ''), (SELECT max(currency) FROM runs))"
 _TESTS = {
     "since_s": "ended_s >= :since_s",
     "until_s": "ended_s < :until_s",
@@ -72,6 +74,7 @@ _TESTS = {
     "node": "on_node(nodes, :node)",
     "script": "script = :script",
     "outcome": "outcome = :outcome",
+    "lineage": "lineage = :lineage",
 }
 _KNOWN = frozenset(HistoryRecord._fields)
 
@@ -125,8 +128,9 @@ class History:
             SELECT coalesce({_LABELS.get(by, "''")}, '') AS what, count(*), sum(outcome = 'success'),
                 sum(outcome = 'failure'), sum(gpu_hours), sum(cpu_hours),
                 sum(gpu_hours * (outcome != 'success')), sum(cpu_hours * (outcome != 'success')),
-                sum(idle_gpu_hours), avg(wait_s), avg(run_s), max(ended_s), sum(cost), currency
-            FROM runs WHERE {where} GROUP BY what, currency"""  # noqa: S608 - our own words
+                sum(idle_gpu_hours), avg(wait_s), avg(run_s), max(ended_s), sum(cost), {_CURRENCY} AS money,
+                count(cost)
+            FROM runs WHERE {where} GROUP BY what, money"""  # noqa: S608 - our own words
         rows = [RunTotals(*row) for row in self.index.execute(query, values)]
         return by_node(rows) if by == "node" else rows
 

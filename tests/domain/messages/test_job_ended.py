@@ -9,7 +9,7 @@ import pytest
 from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.delivery.outbox import Field, Message
 from jobmon_core.domain.job.tracking.policy import Policy
-from jobmon_core.domain.logs.diagnosis.model import INCOMPLETE, Diagnosis, Line, MeasuredUse
+from jobmon_core.domain.logs.diagnosis.model import INCOMPLETE, Cost, Diagnosis, Line, MeasuredUse
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.slurm.rows import Usage
 from tests.support.play import Play, record, row, sacct_row
@@ -279,3 +279,22 @@ def test_a_long_run_says_what_it_used_and_what_would_have_been_enough() -> None:
     short = replace(ended, usage=replace(usage, run_s=60))
     play = Play().queue(row("12", "COMPLETED")).record(record("12", "COMPLETED")).later(3).accounting(short)
     assert "Efficiency" not in {field.name for field in play.job.outbox[0].message.fields}
+
+
+def test_the_cost_is_one_field_and_that_of_an_array_the_sum() -> None:
+    message = ended("FAILED", replace(_KEY_ERROR, cost=Cost(1234.5, "EUR")), 1)
+    assert [field.value for field in message.fields if field.name == "Cost"] == ["1,234.50 EUR"]
+    assert "Cost" not in [field.name for field in ended("FAILED", _KEY_ERROR, 1).fields]
+    job = Play().queue(row("12_1", "RUNNING"), row("12_2", "RUNNING")).later(30)
+    job.ends(("12_1", "COMPLETED", 0), ("12_2", "FAILED", 2))
+
+    def costs(*of_tasks: Cost | None) -> list[str]:
+        tasks = {
+            key: replace(task, diagnosis=replace(_KEY_ERROR, cost=cost))
+            for (key, task), cost in zip(job.job.tasks.items(), of_tasks, strict=True)
+        }
+        (message,) = job_ended_messages(replace(job.job, tasks=tasks), 0, per_task=False)
+        return [field.value for field in message.fields if field.name == "Cost"]
+
+    assert costs(Cost(1.0, "EUR"), Cost(2.0, "EUR")) == ["3.00 EUR"]
+    assert costs(Cost(1.0, "EUR"), Cost(2.0, "USD")) == costs(Cost(1.0, "EUR"), None) == []

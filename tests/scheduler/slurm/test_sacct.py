@@ -227,6 +227,7 @@ class TestGpus:
         step = {**STEP, "TRESUsageInTot": "cpu=00:00:23,gres/gpumem=3000M,gres/gpuutil=150,mem=9M"}
         (row,) = read_accounting(sacct_output(GPUS, BATCH, step), 7)
         assert (row.usage.gpus, row.usage.nodes) == (2, 1)
+        assert (row.usage.gpu_types, row.usage.billing) == ("a100", 4)
         assert row.usage.gpu == GpuUsage(GpuSource.ACCOUNTING, 75.0, memory_bytes=3000 << 20)
 
     def test_two_zeros_are_not_recorded(self) -> None:

@@ -24,6 +24,9 @@ from jobmon_core.domain.slurm.sbatch_options import (
 )
 
 _NUMBER = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?(?:[:,].*)?")
+_TYPE = re.compile(r"([A-Za-z_][\w.-]*):\d")  # ``a100:2,v100:2``
+_GRES_TYPE = re.compile(r"gpu[:=]([A-Za-z_][\w.-]*)")
+_MORE_CPUS = {"exclusive", "cpus-per-gpu", "mincpus", "extra-node-info", "cores-per-socket"}
 _COUNT = re.compile(r"[0-9]{1,6}")  # of GPUs
 _MINUTE_S = 60
 
@@ -50,6 +53,21 @@ class Request:
             return tasks
         each = _number(self.options.get("ntasks-per-node", "") or self.options.get("tasks-per-node", ""))
         return each * (self.nodes or 1) if each else None
+
+    @property
+    def cpus(self) -> int | None:
+        """On all nodes; None if the site decides."""
+        if _MORE_CPUS & set(self.options):
+            return None
+        each = _number(self.options.get("cpus-per-task", "1"))
+        return None if each is None else each * (self.tasks or self.nodes or 1)
+
+    @property
+    def gpu_types(self) -> str:
+        """As Slurm names them, joined by ``+``; empty if any will do."""
+        texts = (self.options.get(name, "") for name in ("gpus", "gpus-per-node", "gpus-per-task"))
+        named = [*_TYPE.findall(",".join(texts)), *_GRES_TYPE.findall(self.options.get("gres", ""))]
+        return "+".join(dict.fromkeys(named))
 
     @property
     def gpus_per_node(self) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from jobmon_core.domain.before.checks.facts import Facts, PathKind
-from jobmon_core.domain.before.checks.rules import folders, gpus, inputs, safety, script, setup, shell
+from jobmon_core.domain.before.checks.rules import cost, folders, gpus, inputs, safety, script, setup, shell
 from jobmon_core.domain.finding import Finding, Severity
 
 Rule = Callable[[Facts], Finding]
@@ -52,6 +52,7 @@ _RESTARTS: dict[str, Rule] = {  # if the user asks for any
     "restart_saves": safety.saves,
     "restart_folder": safety.folder,
 }
+_COST: dict[str, Rule] = {"cost": cost.limit_cost}  # if there are prices
 
 
 def check_all(facts: Facts) -> tuple[Finding, ...]:
@@ -64,7 +65,8 @@ def check_all(facts: Facts) -> tuple[Finding, ...]:
     file = facts.script_file
     if file is not None and (file.kind is not PathKind.FILE or not file.can_read):
         return _items(facts, _WITHOUT_TEXT)
-    return _items(facts, _RULES | _RESTARTS if facts.restart else _RULES)
+    more = (_RESTARTS if facts.restart else {}) | (_COST if facts.prices else {})
+    return _items(facts, _RULES | more)
 
 
 def _items(facts: Facts, rules: dict[str, Rule]) -> tuple[Finding, ...]:

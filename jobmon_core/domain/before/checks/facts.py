@@ -16,6 +16,7 @@ from jobmon_core.domain.before.batch_script.programs import Program
 from jobmon_core.domain.before.batch_script.python_source import PythonSource
 from jobmon_core.domain.before.batch_script.request import Request
 from jobmon_core.domain.before.pending.model import Partition
+from jobmon_core.domain.job.history.prices import Prices
 from jobmon_core.domain.job.job_settings import JobSettings, RestartSettings
 
 
@@ -149,6 +150,7 @@ class Facts:
     settings_fault: str = ""  # of that beside the script
     restart: RestartSettings | None = None  # None: not asked for
     reads_resume: bool = False  # of the script, or one that it runs
+    prices: Prices | None = None
     unknown_option: str = ""  # without dashes; then the script is not read
 
     @property

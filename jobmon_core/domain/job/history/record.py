@@ -18,11 +18,12 @@ from jobmon_core.domain.slurm.states import outcome_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jobmon_core.domain.job.history.prices import Prices
     from jobmon_core.domain.job.report.usage import NodeHistory
     from jobmon_core.domain.job.tracking.model import End, Task, WatchedJob
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis
     from jobmon_core.domain.logs.progress.model import Sample, TaskProgress
-    from jobmon_core.domain.slurm.rows import GpuUsage, JobRow
+    from jobmon_core.domain.slurm.rows import GpuUsage, JobRow, Usage
 
 BUSY_CLASSES = 10  # of GPU utilisation: below 10 %, below 20 % ...
 MAX_RESULTS = 12  # values of one run that are kept
@@ -81,6 +82,7 @@ class HistoryRecord(NamedTuple):
     gpu_idle_s: int = 0  # GPU-seconds with a utilisation below `IDLE_PERCENT`
     done: float | None = None  # units of work
     total: float | None = None
+    began: float | None = None  # the units that were done before it, if it went on from an earlier run
     unit: str = ""
     step_s: float | None = None  # median seconds per unit
     results: dict[str, float] = {}  # noqa: RUF012 - of a named tuple, never changed
@@ -126,6 +128,24 @@ class HistoryRecord(NamedTuple):
             return None
         return self.rate * self.run_s / _HOUR_S
 
+    @property
+    def idle_share(self) -> float:
+        """The share of the time of its GPUs in which they were idle, as agents measured it, 0 to 1."""
+        gpu_s = self.run_s * self.gpus
+        return min(1.0, self.gpu_idle_s / gpu_s) if gpu_s > 0 else 0.0
+
+    @property
+    def own_done(self) -> float | None:
+        """The units of work that it did itself."""
+        if self.done is None or self.began is None:
+            return None
+        return max(0.0, self.done - self.began)
+
+    @property
+    def cost_per_unit(self) -> float | None:
+        """What a unit of work cost; None if it did less than one."""
+        return cost_per_unit(self.cost, self.own_done, self.unit)
+
 
 class Surroundings(NamedTuple):
     """What files beside the state file say about one run."""
@@ -135,6 +155,14 @@ class Surroundings(NamedTuple):
     nodes: Sequence[NodeHistory] = ()  # what agents measured
     script: str = ""
     commit: str = ""
+    prices: Prices | None = None
+
+
+def cost_per_unit(cost: float | None, done: float | None, unit: str) -> float | None:
+    """Return what a unit of work cost; None below one unit, and if the unit is a share of the work."""
+    if cost is None or done is None or done < 1 or unit == "%":
+        return None
+    return cost / done
 
 
 def record_of(job: WatchedJob, task: Task, end: End, around: Surroundings, now_s: float) -> HistoryRecord:
@@ -176,17 +204,19 @@ def record_of(job: WatchedJob, task: Task, end: End, around: Surroundings, now_s
         memory_peak=usage.max_rss_bytes,
         gpu_percent=_mean_percent(measured.gpu or usage.gpu),
     )
-    record = _with_gpus(record, around.nodes)
+    record = _with_rate(_with_gpus(record, around.nodes), usage, around.prices)
     if around.progress:
         record = _with_progress(record, around.progress)
+        resumed_at = job.attempt.resume_step if job.attempt else None
+        record = record._replace(began=_began(record, around.progress.history.samples, resumed_at))
     return _with_diagnosis(record, found) if found else record
 
 
-def record_of_row(row: JobRow, now_s: float) -> HistoryRecord | None:
+def record_of_row(row: JobRow, now_s: float, prices: Prices | None = None) -> HistoryRecord | None:
     """Return what accounting alone says about a run; None of one that has not ended, or without a time."""
     if row.submit_s is None or row.end_s is None or not row.ref.job_id:
         return None
-    return HistoryRecord(
+    record = HistoryRecord(
         job_id=row.ref.job_id,
         submit_s=row.submit_s,
         noted_s=round(now_s, 3),
@@ -212,6 +242,32 @@ def record_of_row(row: JobRow, now_s: float) -> HistoryRecord | None:
         memory_peak=row.usage.max_rss_bytes,
         gpu_percent=_mean_percent(row.usage.gpu),
     )
+    return _with_rate(record, row.usage, prices)
+
+
+def _with_rate(record: HistoryRecord, usage: Usage, prices: Prices | None) -> HistoryRecord:
+    """Add the types of its GPUs by accounting if agents saw none, and what an hour of it costs."""
+    types = (usage.gpu_types, record.gpu)
+    record = record._replace(gpu=record.gpu or usage.gpu_types)
+    if prices is None:
+        return record
+    rate = prices.rate(record.gpus, types, record.cpus, usage.billing)
+    if record.started_s is None:
+        rate = 0.0
+    return record if rate is None else record._replace(rate=rate, currency=prices.currency)
+
+
+def _began(record: HistoryRecord, samples: Sequence[Sample], resumed_at: int | None) -> float | None:
+    """Return the count of units at its start: 0 unless it went on from an earlier run; None if not known.
+
+    Its log begins with more units than it can have done since its start, at twice its pace, if it went on.
+    """
+    if not samples or record.step_s is None or record.started_s is None:
+        return None
+    first = samples[0]
+    if first.current <= 2 * max(0.0, first.at_s - record.started_s) / record.step_s + 1:
+        return 0.0
+    return min(first.current, first.current if resumed_at is None else resumed_at)
 
 
 def _with_gpus(record: HistoryRecord, nodes: Sequence[NodeHistory]) -> HistoryRecord:

@@ -19,10 +19,10 @@ SORTS = {
     "time": "run_s",
     "gpu-hours": "gpu_hours",
     "cpu-hours": "cpu_hours",
-    "cost": "cost",
+    "cost": "currency DESC, cost",
 }
 _HOURS = ("gpu_hours", "cpu_hours", "lost_gpu_hours", "lost_cpu_hours", "idle_gpu_hours")
-_COUNTS = ("runs", "successes", "failures")
+_COUNTS = ("runs", "successes", "failures", "priced")
 
 
 class Wanted(NamedTuple):
@@ -37,10 +37,14 @@ class Wanted(NamedTuple):
     node: str = ""
     script: str = ""  # the digest of its text
     outcome: str = ""  # see `Outcome`
+    lineage: str = ""  # its id
 
 
 class RunTotals(NamedTuple):
-    """What some runs took together. Hours are those for which resources were allocated."""
+    """What some runs took together. Hours are those for which resources were allocated.
+
+    Costs are those of the priced runs, and in one currency. A run without a price counts with the others.
+    """
 
     label: str
     runs: int
@@ -56,11 +60,12 @@ class RunTotals(NamedTuple):
     last_s: float | None  # when the last of them ended
     cost: float | None
     currency: str
+    priced: int = 0  # runs with a price
 
     def sort_key(self, sort: str) -> float:
         """Return the figure for one of `SORTS`."""
         figures = {**self._asdict(), "ended_s": self.last_s}
-        return float(figures[SORTS[sort]] or 0.0)
+        return float(figures[SORTS[sort].rpartition(" ")[2]] or 0.0)
 
 
 @cache

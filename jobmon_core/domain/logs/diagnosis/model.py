@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, NamedTuple
 
+from jobmon_core.domain.humanize import money
 from jobmon_core.domain.slurm.rows import GpuUsage
 from jobmon_core.domain.slurm.states import JobState
 
@@ -48,6 +49,19 @@ class Quote:
 
     name: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a run cost, at the prices of its end."""
+
+    amount: float
+    currency: str
+
+    @property
+    def text(self) -> str:
+        """How messages and reports say it."""
+        return money(self.amount, self.currency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +112,7 @@ class Diagnosis:
     results: tuple[Quote, ...] = ()  # of the files that the user named
     bundle: str = ""  # the path of the diagnostics
     measured: MeasuredUse | None = None
+    cost: Cost | None = None  # None: without prices
 
     @property
     def headline(self) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from jobmon_core.domain.job.history.prices import Prices
 from jobmon_core.domain.job.history.record import (
     HistoryRecord,
     Surroundings,
@@ -124,3 +127,30 @@ def test_accounting_alone_gives_a_record_of_an_ended_run_only() -> None:
     assert (record.key, record.outcome, record.state_id) == (("leo", 12, "3", 5), "failure", "")
     assert record.cpu_hours == 120 / 3600
     assert record_of_row(replace(row, end_s=None), 100.0) is None
+
+
+def test_the_price_of_an_hour_is_kept_with_the_run() -> None:
+    prices = Prices("EUR", {"h100": 2.0}, cpu=0.5)
+    usage = Usage(cpus=8, gpus=4, gpu_types="h100", run_s=1800)
+    record = of(task=replace(TASK, end=replace(END, usage=usage)), around=Surroundings(prices=prices))
+    assert (record.rate, record.currency, record.cost, record.gpu) == (12.0, "EUR", 6.0, "h100")
+    unpriced = of(task=replace(TASK, end=replace(END, usage=replace(usage, gpu_types="v100"))))
+    assert (unpriced.rate, unpriced.currency, unpriced.cost) == (None, "", None)
+    never = replace(END, state=JobState.CANCELLED, started_s=None, usage=Usage())
+    assert of(task=replace(TASK, end=never), around=Surroundings(prices=prices)).cost == 0.0
+
+
+@pytest.mark.parametrize(
+    ("first", "resume_step", "began"),
+    [((10, 10.0), None, 0.0), ((10, 900.0), None, 900.0), ((10, 900.0), 890, 890.0), ((10, 10.0), 890, 0.0)],
+)
+def test_what_was_done_before_a_run_is_not_its_own(
+    first: tuple[int, float], resume_step: int | None, began: float
+) -> None:
+    start_s = 1_600
+    samples = [ProgressSample(float(start_s + at_s), first[1] + at_s - 10) for at_s in (first[0], 20, 30)]
+    progress = TaskProgress(Progress(2_000.0), History(samples=tuple(samples)))
+    job = replace(JOB, settings=JobSettings(attempt=AttemptPlace("l1", 1, "/x", resume_step)))
+    record = of(job, around=Surroundings(progress=progress))
+    assert record.began == began
+    assert of(around=Surroundings(progress=TaskProgress(Progress(5.0)))).began is None
