@@ -9,9 +9,15 @@
   of noise, and how many runs that take 1.5 times as long are found.
 - The rule about nodes: months of a user with 20 nodes and 10 runs a day, looked at each day, with a node that
   kills every run and without one.
+- The rule about slow nodes: such months with a node that takes 1.5 times as long, and without one. Each day's
+  runs are mostly on three nodes; the speed of a name changes at times, some days are slow everywhere, some
+  runs for themselves.
+- The forecast: how often users whose failures are independent get one, and how often a job that fails by one
+  cause nine times of ten does.
 
 Bounds: the last 20 runs in 50 ms, each kind of totals in 1 s, 1 MB for 1,000 runs with the index, 30 ms to
-add a run; false alarms 3 %; no good node accused, 90 % of the bad ones named.
+add a run; false alarms and false forecasts 3 %; no good node accused of killing, one in 1,000 months of being
+slow; 90 % of the bad ones named, if they are slow and had ten runs.
 """
 
 from __future__ import annotations
@@ -29,7 +35,8 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.figures import Figure, report
 from jobmon_core.domain.job.history.baseline import COMPARED, is_unusual
-from jobmon_core.domain.job.history.nodes import DAY_S, WINDOW_S, suspect_nodes
+from jobmon_core.domain.job.history.forecast import COUNTED, forecast
+from jobmon_core.domain.job.history.nodes import DAY_S, WINDOW_S, slow_nodes, suspect_nodes
 from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.history.totals import BY, Wanted
 from jobmon_core.store.history.index import open_history
@@ -41,6 +48,7 @@ _A_MONTH = 10_000  # runs in a file
 _TRIALS = 10_000
 _RUNS_A_DAY = 10
 _NODES = 20
+_ENOUGH_RUNS = 10  # on a slow node, in a month
 
 
 def main() -> int:
@@ -54,7 +62,13 @@ def main() -> int:
     options = parser.parse_args()
     with TemporaryDirectory() as folder:
         figures = [*_speed(Path(folder), options.runs)]
-    return report([*figures, *_slower_rule(), *_node_rule(options.months)], as_json=options.json)
+    rules = [
+        *_slower_rule(),
+        *_node_rule(options.months),
+        *_slow_node_rule(options.months),
+        *_forecast_rule(),
+    ]
+    return report([*figures, *rules], as_json=options.json)
 
 
 def _run(number: int) -> HistoryRecord:
@@ -210,6 +224,66 @@ def _named(draw: random.Random, *, has_bad_node: bool) -> set[int]:
             )
         named |= {int(each.node) for each in suspect_nodes(runs[-keep:], (day + 1) * DAY_S)}
     return named
+
+
+def _slow_node_rule(months: int) -> list[Figure]:
+    draw = random.Random(1)  # noqa: S311 - a simulation
+    accused = sum(bool(_named_slow(draw, has_slow_node=False)[0]) for _ in range(months))
+    slow = [_named_slow(draw, has_slow_node=True) for _ in range(max(1, months // 5))]
+    found = [0 in named for named, runs in slow if runs >= _ENOUGH_RUNS]
+    return [
+        Figure("months_with_a_good_node_called_slow", accused, at_most=months / 1_000),
+        Figure("slow_node_named", sum(found) / max(1, len(found)), at_least=0.9),
+        Figure("good_node_called_slow_beside_it", sum(bool(named - {0}) for named, _ in slow)),
+    ]
+
+
+def _named_slow(draw: random.Random, *, has_slow_node: bool) -> tuple[set[int], int]:
+    """Return the nodes that a month's daily looks name, and the runs on the slow one, which is number 0."""
+    runs: list[HistoryRecord] = []
+    named: set[int] = set()
+    speeds, noise = [1.0] * 4, draw.choice((0.03, 0.06, 0.1))
+    for day in range(30):
+        nodes = draw.sample(range(_NODES), 3)
+        today = draw.choices((1.0, 1.5), (0.95, 0.05))[0]
+        for number in range(_RUNS_A_DAY):
+            name = draw.randrange(len(speeds))
+            if draw.random() < 0.01:  # noqa: PLR2004 - its program changed
+                speeds[name] *= draw.lognormvariate(0, 0.3)
+            node = draw.choice(nodes) if draw.random() < 0.7 else draw.randrange(_NODES)  # noqa: PLR2004
+            step_s = speeds[name] * draw.lognormvariate(0, noise) * today
+            step_s *= draw.choices((1.0, draw.uniform(1.5, 3.0)), (0.98, 0.02))[0]
+            step_s *= 1.5 if has_slow_node and node == 0 else 1.0
+            ended_s, job_id = int(day * DAY_S) + number * 3_600, day * _RUNS_A_DAY + number
+            run = HistoryRecord(job_id, 0, 0.0, name=str(name), nodes=str(node), ended_s=ended_s)
+            runs.append(run._replace(outcome="success", unit="step", step_s=step_s))
+        named |= {int(each.node) for each in slow_nodes(runs, (day + 1) * DAY_S)}
+    return named, sum(run.nodes == "0" for run in runs)
+
+
+def _forecast_rule() -> list[Figure]:
+    draw = random.Random(1)  # noqa: S311 - a simulation
+    false = {rate: _forecasts(draw, {"cuda_oom": rate}) for rate in (0.1, 0.2, 0.3)}
+    mixed = {"cuda_oom": 0.2, "host_oom_kill": 0.1, "import_error": 0.1, "slurm_timeout": 0.1}
+    return [
+        *(Figure(f"false_forecasts_rate_{rate:.0%}", share, at_most=0.03) for rate, share in false.items()),
+        Figure("false_forecasts_half_fail_by_four_causes", _forecasts(draw, mixed), at_most=0.03),
+        Figure("failures_of_nine_of_ten_forecast", _forecasts(draw, {"cuda_oom": 0.9}), at_least=0.8),
+    ]
+
+
+def _forecasts(draw: random.Random, rates: dict[str, float]) -> float:
+    """Return the share of jobs that get a forecast, if each earlier one failed by a cause at these rates."""
+    causes, weights = [*rates, ""], [*rates.values(), 1 - sum(rates.values())]
+    made = 0
+    for _ in range(_TRIALS):
+        drawn = draw.choices(causes, weights, k=COUNTED)
+        runs = [
+            HistoryRecord(number, 0, 0.0, outcome="failure" if cause else "success", cause=cause)
+            for number, cause in enumerate(drawn)
+        ]
+        made += forecast(runs) is not None
+    return made / _TRIALS
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Show what your ended runs took on each node, and name the nodes that kill runs: by failures that a node can
-cause, compared with your runs on all other nodes in the last 14 days."""
+cause, compared with your runs on all other nodes in the last 14 days. Likewise the nodes that slow runs down:
+by the seconds per step, epoch or whatever the log counts, compared with runs of the same name elsewhere."""
 EPILOG = """\
 A node is named if a good one would look so in less than 0.03 % of cases. Two good runs in a row clear it.
 
@@ -22,12 +23,15 @@ A node is named if a good one would look so in less than 0.03 % of cases. Two go
 
   suspects  node, failures, runs, failures_elsewhere, runs_elsewhere,
             chance (0 to 1), option (of sbatch)
+  slow      node, slow_runs, runs, slow_runs_elsewhere, runs_elsewhere,
+            slowdown (e.g. 1.5 times the usual seconds per unit), chance,
+            option
   nodes     the totals of `jobmon history --by node --json`
 
 examples:
   jobmon nodes
   jobmon nodes --since 30d
-  sbatch $(jobmon nodes --json | jq -r '.suspects[].option') train.sbatch"""
+  jobmon nodes --json | jq -r '.suspects[].node'"""
 
 
 def add_arguments(parser: Parser) -> None:

@@ -39,6 +39,7 @@ NO_RUNS = (
 )
 _NO_COST = "no run has a cost: `prices` in config.json gives one to each run that ends from then on"
 UNKNOWN = "-"
+_OF_SUSPECT = ("runs_elsewhere", "chance", "option")  # whether it kills runs or slows them down
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins a formula
 
 
@@ -280,10 +281,10 @@ def nodes_lines(found: Nodes, console: Console) -> Lines:
     if not found.totals:
         yield from console.prose(NO_RUNS, hanging="  ")
         return
-    for suspect in found.suspects:
+    for suspect in (*found.suspects, *found.slow):
         yield from console.prose(suspect.sentence, "! ", "  ")
         yield from console.advice(f"Avoid it with `{suspect.option}`, and tell your administrators.", "  ")
-    if not found.suspects:
+    if not (found.suspects or found.slow):
         yield "no node stands out"
     yield from totals_lines(found.totals, "node", console)
 
@@ -291,7 +292,19 @@ def nodes_lines(found: Nodes, console: Console) -> Lines:
 def nodes_json(found: Nodes) -> Json:
     """Return the documented object of ``jobmon nodes --json``."""
     return {
-        "suspects": [{**each._asdict(), "option": each.option} for each in found.suspects],
+        "suspects": [
+            fields(each, "node", "failures", "runs", "failures_elsewhere", *_OF_SUSPECT)
+            for each in found.suspects
+        ],
+        "slow": [
+            fields(
+                each,
+                *("node", "runs", "slowdown", *_OF_SUSPECT),
+                slow_runs="failures",
+                slow_runs_elsewhere="failures_elsewhere",
+            )
+            for each in found.slow
+        ],
         "nodes": [total_json(total) for total in found.totals],
     }
 

@@ -56,6 +56,7 @@ def _new_decision(ctx: Context, job: WatchedJob, lineage: Lineage) -> Decision:
         Submitted,
         decision_about,  # only in the helper
     )
+    from jobmon_core.store.history.lines import recent
 
     submission = ctx.lineages.submission(lineage.id).read()
     record = ctx.run_record(job.id).taken()  # where restarts are only observed, there is no more
@@ -69,6 +70,7 @@ def _new_decision(ctx: Context, job: WatchedJob, lineage: Lineage) -> Decision:
         now_s=ctx.clock.now(),
         alive=why_alive(ctx.processes_left(job)),
         machine=ctx.machine(job),
+        earlier_runs=lambda: recent(ctx.home.history),
     )
 
 

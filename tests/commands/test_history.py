@@ -245,3 +245,29 @@ def test_check_says_what_the_whole_time_limit_costs_if_there_are_prices(shell: S
     priced(shell)
     text = " ".join(shell.jobmon(*check).stdout.split())
     assert "ok cost: 3.00 EUR for the whole limit of 1h 30m (2 GPUs)" in text
+
+
+def test_nodes_on_which_runs_are_slow_are_named_apart(shell: Shell) -> None:
+    now_s = int(time.time())
+    ok = RUN._replace(outcome="success", state="COMPLETED", cause="", run="")
+    runs = [
+        ok._replace(
+            job_id=100 * day + number,
+            nodes=f"n{number}",
+            ended_s=now_s - day * 86_400 - number,
+            step_s=1.0 if number else 1.6,
+        )
+        for day in range(1, 6)
+        for number in range(12)
+    ]
+    append(shell.home / "state" / "history", runs, "a", float(T0))
+    text = shell.jobmon("nodes").stdout
+    assert text.startswith("! 5 of 5 runs were slow on n0 (1.6 times the usual time per unit), 0 of ")
+    found = json.loads(shell.jobmon("nodes", "--json").stdout)
+    assert found["suspects"] == []
+    (slow,) = found["slow"]
+    assert (slow["node"], slow["slow_runs"], slow["runs"], slow["option"]) == ("n0", 5, 5, "--exclude=n0")
+    assert slow["slowdown"] == pytest.approx(1.6)
+    said = json.loads(shell.jobmon("history", "100", "--json").stdout)["unusual"]
+    assert [each["id"] for each in said] == ["slower_than_usual", "slow_node"]
+    assert "--exclude=n0" in said[1]["advice"]

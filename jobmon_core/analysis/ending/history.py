@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.ending.measured_use import node_histories
 from jobmon_core.domain.job.history.baseline import unusual
-from jobmon_core.domain.job.history.nodes import is_node_failure, suspect_nodes
+from jobmon_core.domain.job.history.nodes import SLOW, blamed_node, is_node_failure
 from jobmon_core.domain.job.history.record import Surroundings, record_of
 from jobmon_core.domain.logs.diagnosis.model import Cost
 from jobmon_core.store.history.lines import recent
@@ -26,17 +26,22 @@ def with_history(job: WatchedJob, found: Mapping[str, Diagnosis], files: EndFile
     """Add in what each task stands out among earlier runs, a node that kills runs, and what it cost."""
     now_s = files.now()
     runs = [*_runs(job, found, files, now_s)]
-    of_all = recent(files.history) if any(is_node_failure(run) for run in runs) else []
     alike = [each for each in recent(files.history, job.name) if (each.run or each.name) == job.label]
     alike.sort(key=lambda each: each.ended_s or 0, reverse=True)
+    of_all = recent(files.history) if any(_may_blame_node(run, alike) for run in runs) else []
     return {
         run.task: replace(
             found[run.task],
-            compared=" ".join(_compared(run, of_all, alike, now_s)),
+            compared=" ".join(_compared(run, of_all, alike)),
             cost=None if run.cost is None or run.started_s is None else Cost(run.cost, run.currency),
         )
         for run in runs
     }
+
+
+def _may_blame_node(run: HistoryRecord, alike: Iterable[HistoryRecord]) -> bool:
+    paces = (each.step_s for each in alike if each.unit == run.unit)
+    return is_node_failure(run) or any(run.step_s > SLOW * each for each in paces if run.step_s and each)
 
 
 def _runs(
@@ -60,11 +65,9 @@ def _nodes(job: WatchedJob, key: str, started_s: int | None, files: EndFiles) ->
 
 
 def _compared(
-    run: HistoryRecord, of_all: Iterable[HistoryRecord], alike: Iterable[HistoryRecord], now_s: float
+    run: HistoryRecord, of_all: Iterable[HistoryRecord], alike: Iterable[HistoryRecord]
 ) -> Iterator[str]:
-    if is_node_failure(run):
-        for suspect in suspect_nodes([*of_all, run], now_s):
-            if suspect.node == run.nodes:
-                yield f"{suspect.sentence}: avoid it with `{suspect.option}`."
+    for suspect in blamed_node(run, of_all):
+        yield f"{suspect.sentence}: avoid it with `{suspect.option}`."
     for finding in unusual(run, [each for each in alike if each.key != run.key], str(run.ref)):
         yield f"{finding.text[:1].upper()}{finding.text[1:]}."

@@ -15,6 +15,8 @@ from jobmon_core.analysis.restarts.pick import STEPS, pick, work_of
 from jobmon_core.domain.backends import INTERRUPTED, STOPPED, is_local, is_ray, scheduler_phrase, uses_slurm
 from jobmon_core.domain.before.batch_script.request import read_request
 from jobmon_core.domain.errors import SchedulerRejected
+from jobmon_core.domain.job.history.nodes import blamed_node, is_node_failure
+from jobmon_core.domain.job.history.record import Surroundings, record_of
 from jobmon_core.domain.job.restart.decide import decide_restart
 from jobmon_core.domain.job.restart.model import LINEAGE_VARIABLE, Verdict
 from jobmon_core.domain.job.restart.owners import other_owner, saved_on_signal
@@ -29,9 +31,10 @@ from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from jobmon_core.domain.before.pending.model import Partition
+    from jobmon_core.domain.job.history.record import HistoryRecord
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.restart.model import Decision, Lineage
     from jobmon_core.domain.job.tracking.model import End, Task, WatchedJob
@@ -57,10 +60,12 @@ def decision_about(
     now_s: float,
     alive: str = "",
     machine: JobMachine | None = None,
+    earlier_runs: Callable[[], Sequence[HistoryRecord]] = tuple,
 ) -> Decision:
     """Return what follows the end of an attempt whose only task has been diagnosed.
 
-    ``progress`` is read up to the ends of its logs; as to ``alive``, see `why_alive`.
+    ``progress`` is read up to the ends of its logs; as to ``alive``, see `why_alive`. ``earlier_runs`` are
+    those of the user that the history has.
 
     Raises:
         ValueError: it is no attempt of a lineage, or has not ended.
@@ -70,7 +75,8 @@ def decision_about(
     if job.attempt is None or task.end is None:
         raise ValueError(f"job {job.ref} is no attempt that has ended")
     script = submitted.script or script_of(job)
-    end = end_facts(job, task, task.end, progress, submitted._replace(script=script))
+    submitted = submitted._replace(script=script)
+    end = end_facts(job, task, task.end, progress, submitted, earlier_runs=earlier_runs)
     if (end.failed_node or max(lineage.settings.grow_memory, lineage.settings.grow_time) > 1) and (
         partition := _partition(job)
     ):
@@ -118,14 +124,25 @@ class Submitted(NamedTuple):
     script: str = ""  # its text
 
 
-def end_facts(job: WatchedJob, task: Task, end: End, progress: JobProgress, submitted: Submitted) -> EndFacts:
+def end_facts(
+    job: WatchedJob,
+    task: Task,
+    end: End,
+    progress: JobProgress,
+    submitted: Submitted,
+    *,
+    earlier_runs: Callable[[], Sequence[HistoryRecord]] = tuple,
+) -> EndFacts:
     """Return what is known about the end of an attempt."""
     work = work_of(task, progress)
     lines = [line for part in own_tails(job, task) for line in part.texts[-LAST_LINES:]]
     words = submitted._replace(arguments=(job.command, *submitted.arguments))
     proof, how_to_prove = proof_of_death(job, task, end)
+    known = facts_of_end(end, job.backend, task.diagnosis, work=work, lines=lines, submitted=words)
+    run = record_of(job, task, end, Surroundings(), 0)
     return replace(
-        facts_of_end(end, job.backend, task.diagnosis, work=work, lines=lines, submitted=words),
+        known,
+        failed_node=known.failed_node or _suspect_node(run, earlier_runs),
         stall_cancelled=STALL_CANCELLED in job.alerted,
         proof=proof,
         how_to_prove=how_to_prove,
@@ -188,6 +205,13 @@ def _requested(end: End, submitted: Submitted) -> Requested:
         limit_s=end.limit_s,
         excluded=options.get("exclude", ""),
     )
+
+
+def _suspect_node(run: HistoryRecord, earlier_runs: Callable[[], Sequence[HistoryRecord]]) -> str:
+    """Return the only node of a run that ended by a cause that nodes have, if it has killed others, too."""
+    if not is_node_failure(run):
+        return ""
+    return next((each.node for each in blamed_node(run, earlier_runs()) if not each.slowdown), "")
 
 
 def _cause(found: Diagnosis | None, end: End) -> str:

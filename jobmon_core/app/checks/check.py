@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.app.autostart import Autostart
 from jobmon_core.app.checks.python import Environments
 from jobmon_core.app.checks.submission import read_submission
+from jobmon_core.app.history.look import experience
 from jobmon_core.app.jobs.job_config import find_settings
 from jobmon_core.app.sbatch_arguments import readable
 from jobmon_core.domain.before.batch_script.model import BatchScript
@@ -18,8 +19,9 @@ from jobmon_core.domain.before.batch_script.request import Request, log_files
 from jobmon_core.domain.before.checks.check_all import check_all
 from jobmon_core.domain.before.checks.facts import Facts, PastRun, PathFact, PathKind, Setup
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.errors import ConfigInvalid, JobmonError
+from jobmon_core.domain.errors import ConfigInvalid, JobmonError, StorageFailed
 from jobmon_core.domain.job.job_settings import JobSettings, RestartMode, RestartSettings
+from jobmon_core.domain.many.provenance.model import digest
 from jobmon_core.domain.slurm.sbatch_options import UnknownOption, misplaced_options
 from jobmon_core.domain.webhook import mask_webhooks
 from jobmon_core.observe.artifacts.listing import disk_of
@@ -176,7 +178,7 @@ class CheckSubmission:
             restart=_wanted(own.restart),
             reads_resume=any(_RESUME_FROM in text for text in (facts.script.text, *texts.values())),
         )
-        return self._with_answers(facts, name, arguments)
+        return self._with_answers(_with_history(self.ctx, facts), name, arguments)
 
     def backend(self, named: str | None) -> str:
         """Return the named backend, else the configured one."""
@@ -201,6 +203,15 @@ class CheckSubmission:
             partition=scheduler.partition(self.runner, names, cluster),
             slurm_version=scheduler.version(self.runner),
         )
+
+
+def _with_history(ctx: Context, facts: Facts) -> Facts:
+    script = digest(facts.script.text.encode()) if facts.script_file else ""
+    try:
+        found = experience(ctx, facts.request.name, script)
+    except StorageFailed as error:
+        return replace(facts, history_fault=str(error))
+    return replace(facts, alike=tuple(found.alike), suspects=tuple(found.suspects))
 
 
 def _wanted(restart: RestartSettings | None) -> RestartSettings | None:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.domain.errors import UnknownJob
+from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.job.history.baseline import unusual
 from jobmon_core.domain.job.history.lineage_cost import lineage_cost
-from jobmon_core.domain.job.history.nodes import WINDOW_S, suspect_nodes
+from jobmon_core.domain.job.history.nodes import WINDOW_S, blamed_node, slow_nodes, suspect_nodes
 from jobmon_core.domain.job.history.totals import SORTS, TIMES, RunTotals, Wanted
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import Outcome
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.finding import Finding
     from jobmon_core.domain.job.history.budgets import BudgetState
     from jobmon_core.domain.job.history.lineage_cost import LineageCost
     from jobmon_core.domain.job.history.nodes import SuspectNode
@@ -29,6 +29,8 @@ MAX_RUNS = 10_000  # the latest, which charts of single runs are about
 MAX_LISTED = 1_000  # runs on the page
 _MAX_WEEKS = 60  # of more, months are shown
 MAX_ALIKE = 10  # earlier runs that one is compared with
+_MAX_LIKE = 500  # that a submission is compared with: arrays have many
+_NAMES_OF_SBATCH = ("wrap", "sbatch")  # for commands, and scripts from stdin, that have nothing in common
 
 
 class Past(NamedTuple):
@@ -53,6 +55,7 @@ class Nodes(NamedTuple):
 
     totals: list[RunTotals]  # by node
     suspects: list[SuspectNode]
+    slow: list[SuspectNode]
 
 
 class Overview(NamedTuple):
@@ -144,8 +147,10 @@ def run_among(ctx: Context, argument: str) -> Among:
         run = _run(ctx, history, argument)
         alike = history.records(Wanted(until_s=run.ended_s, name=literal(run.label)), MAX_ALIKE)
         parts = _runs_of_work(history, run)
+        around = history.records(Wanted(since_s=(run.ended_s or 0) - WINDOW_S, until_s=run.ended_s))
     earlier = [each for each in alike if each.key != run.key]
-    return Among(run, earlier, [*unusual(run, earlier, argument)], lineage_cost(parts))
+    found = [*unusual(run, earlier, argument), *map(_blamed, blamed_node(run, around))]
+    return Among(run, earlier, found, lineage_cost(parts))
 
 
 def _runs_of_work(history: History, run: HistoryRecord) -> list[HistoryRecord]:
@@ -155,6 +160,12 @@ def _runs_of_work(history: History, run: HistoryRecord) -> list[HistoryRecord]:
     else:
         found = [each for each in history.of_job(run.job_id, run.task) if each.state_id == run.state_id]
     return sorted(found, key=lambda each: (each.attempt, each.submit_s))
+
+
+def _blamed(suspect: SuspectNode) -> Finding:
+    advice = f"Avoid it with `{suspect.option}`, and tell your administrators."
+    name = "slow_node" if suspect.slowdown else "suspect_node"
+    return Finding(Severity.WARNING, suspect.sentence, advice, id=name)
 
 
 def history_budgets(ctx: Context) -> list[BudgetState]:
@@ -180,8 +191,31 @@ def nodes_seen(ctx: Context, period_s: float) -> Nodes:
     with open_history(ctx.home.history) as history:
         rows = history.totals(Wanted(since_s=now_s - period_s), "node")
         recent = history.records(Wanted(since_s=now_s - WINDOW_S))
-    known = [row for row in rows if row.label]
-    return Nodes(sorted(known, key=lambda row: row.runs, reverse=True), suspect_nodes(recent, now_s))
+    known = sorted((row for row in rows if row.label), key=lambda row: row.runs, reverse=True)
+    return Nodes(known, suspect_nodes(recent, now_s), slow_nodes(recent, now_s))
+
+
+class Experience(NamedTuple):
+    """What the history says about a submission."""
+
+    alike: list[HistoryRecord]  # runs of the same name or script, the last ended first
+    suspects: list[SuspectNode]  # nodes that kill runs or slow them down
+
+
+def experience(ctx: Context, name: str, script: str) -> Experience:
+    """Return the runs of a name, or of a script with this digest, and the nodes that are suspect now.
+
+    Raises:
+        StorageFailed: the history cannot be read.
+    """
+    now_s = ctx.clock.now()
+    with open_history(ctx.home.history) as history:
+        found = history.records(Wanted(script=script), _MAX_LIKE) if script else []
+        if name not in _NAMES_OF_SBATCH:
+            found += history.records(Wanted(name=literal(name)), _MAX_LIKE)
+        recent = history.records(Wanted(since_s=now_s - WINDOW_S))
+    alike = sorted({run.key: run for run in found}.values(), key=lambda run: -(run.ended_s or 0))
+    return Experience(alike, [*suspect_nodes(recent, now_s), *slow_nodes(recent, now_s)])
 
 
 def literal(name: str) -> str:

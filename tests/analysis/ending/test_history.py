@@ -10,9 +10,11 @@ import pytest
 from jobmon_core.analysis.ending.files import EndFiles
 from jobmon_core.analysis.ending.history import with_history
 from jobmon_core.domain.job.history.record import HistoryRecord
-from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis
+from jobmon_core.domain.logs.progress.model import History, Progress
+from jobmon_core.domain.logs.progress.model import Sample as ProgressSample
 from jobmon_core.domain.slurm.rows import Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.store.history.lines import append
@@ -32,6 +34,7 @@ END = End(
 JOB = WatchedJob(
     "t-12", 12, NOW_S - 700, name="train", tasks={"": Task("", submit_s=int(NOW_S) - 650, end=END)}
 )
+NO_PROGRESS = JobProgress()
 EARLIER = [
     HistoryRecord(
         number,
@@ -48,9 +51,11 @@ EARLIER = [
 ]
 
 
-def compared(folder: Path, job: WatchedJob = JOB, cause: str | None = None) -> str:
+def compared(
+    folder: Path, job: WatchedJob = JOB, cause: str | None = None, progress: JobProgress = NO_PROGRESS
+) -> str:
     def read() -> JobProgress:
-        return JobProgress()
+        return progress
 
     telemetry = TaskTelemetry(folder / "none")
     files = EndFiles(
@@ -91,3 +96,26 @@ def test_damaged_lines_are_left_out(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(b'{"name":"train"\n\xff"train"\n{"job_id":1,"name":"train"}\n')
     assert "more memory than usual" in compared(tmp_path)
+
+
+def test_a_run_on_a_slow_node_says_so(tmp_path: Path) -> None:
+    paced = [
+        EARLIER[0]._replace(
+            job_id=100 * day + number,
+            nodes=f"n{number}" if number else "n77",
+            ended_s=int(NOW_S) - day * 86_400 - number,
+            step_s=1.0 if number else 1.6,
+            unit="step",
+            memory_peak=None,
+        )
+        for day in range(1, 6)
+        for number in range(12)
+    ]
+    append(tmp_path, paced, "a", NOW_S)
+    progress = FollowedTask(
+        Progress(500.0, 1_000.0, "step"),
+        History(samples=(ProgressSample(0.0, 0.0), ProgressSample(160.0, 100.0))),
+    )
+    text = compared(tmp_path, progress=JobProgress(tasks={"": progress}))
+    assert text.startswith("6 of 6 runs were slow on n77 (1.6 times the usual time per unit), 0 of ")
+    assert "avoid it with `--exclude=n77`" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from jobmon_core.analysis.restarts.decision import Submitted, decision_about, end_facts, with_partition
 from jobmon_core.domain.backends import STOPPED
 from jobmon_core.domain.before.pending.model import Partition
+from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings, RestartMode, RestartSettings
 from jobmon_core.domain.job.restart.model import (
@@ -180,10 +182,12 @@ def facts(
     inquiry: EndInquiry | None = None,
     progress: Progress | None = None,
     submitted: Submitted = NOTHING_MORE,
+    earlier_runs: Sequence[HistoryRecord] = (),
 ) -> EndFacts:
     task = Task("", end.state, end.raw_state, end=end, diagnosis=found, inquiry=inquiry)
     followed = JobProgress(tasks={"": FollowedTask(progress)})
-    return end_facts(replace(job, tasks={"": task}), task, end, followed, submitted)
+    job = replace(job, tasks={"": task})
+    return end_facts(job, task, end, followed, submitted, earlier_runs=lambda: earlier_runs)
 
 
 @pytest.mark.parametrize(
@@ -328,6 +332,25 @@ def test_only_evidence_blames_a_node(
 
     known = facts(end, found, replace(JOB, logs=LogPaths(str(log), str(log), BY_USER)))
     assert known.failed_node == node
+
+
+@pytest.mark.parametrize(
+    ("end", "found", "died", "node"),
+    [
+        (replace(FAILED, nodes="n77"), diagnosis("network_error"), 3, "n77"),
+        (replace(FAILED, nodes="n77"), diagnosis("network_error"), 0, ""),  # the first that died there
+        (replace(FAILED, nodes="n77"), diagnosis("import_error"), 3, ""),  # the program's error
+        (replace(FAILED, nodes="n5"), diagnosis("network_error"), 3, ""),  # another node
+    ],
+)
+def test_the_history_blames_a_node_that_killed_other_runs(
+    end: End, found: Diagnosis, died: int, node: str
+) -> None:
+    ok = HistoryRecord(1, 1, 1.0, outcome="success", ended_s=NOW_S - 900)
+    good = [ok._replace(job_id=number, nodes=f"n{number % 20}") for number in range(60)]
+    dead = ok._replace(outcome="failure", cause="network_error", nodes="n77")
+    earlier = [*good, *(dead._replace(job_id=100 + number) for number in range(died))]
+    assert facts(end, found, earlier_runs=earlier).failed_node == node
 
 
 def test_the_log_shows_a_save_on_a_signal_and_another_owner(tmp_path: Path) -> None:

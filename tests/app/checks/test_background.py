@@ -12,8 +12,11 @@ from jobmon_core.app.checks.check import CheckSubmission
 from jobmon_core.context import Context
 from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints
 from jobmon_core.domain.finding import Finding, Severity
+from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.many.provenance.model import digest
+from jobmon_core.store.history.lines import append
 from jobmon_core.store.home import Home
 from tests.support.job_records import OOM, RUNNING, failed, job_of, succeeded
 
@@ -83,3 +86,34 @@ def test_a_python_program_without_a_file_is_not_said_to_find_its_imports(ctx: Co
     (Path.cwd() / "python3").symlink_to("/usr/bin/env")
     item = _items(ctx)["packages"]
     assert (item.severity, item.text) == (Severity.UNKNOWN, "the source cannot be read")
+
+
+def _past(ctx: Context, *runs: HistoryRecord) -> dict[str, Finding]:
+    append(ctx.home.history, runs, "a", 1.0)
+    return _items(ctx)
+
+
+_GOOD = HistoryRecord(1, 1, 1.0, name="job.sbatch", outcome="success", ended_s=5, run_s=600.0)
+
+
+def test_the_history_knows_runs_that_were_forgotten(ctx: Context) -> None:
+    items = _past(ctx, *(_GOOD._replace(job_id=number) for number in range(3)))
+    assert items["request"].text.endswith("took at most 10m of 5h")
+    assert "`--time 00:20:00`" in items["request"].advice
+
+
+def test_jobs_of_the_same_name_or_the_same_text_are_alike(ctx: Context) -> None:
+    failed_run = _GOOD._replace(outcome="failure", cause="import_error")
+    same_text = failed_run._replace(name="other", script=digest(_SCRIPT.encode()))
+    runs = [failed_run._replace(job_id=1), *(same_text._replace(job_id=number) for number in (2, 3, 4))]
+    item = _past(ctx, *runs, _GOOD._replace(name="job.sbatch2", job_id=9))["past_runs"]
+    assert item.text == "4 of the last 4 jobs of this name or script failed with import_error"
+
+
+def test_a_history_that_cannot_be_read_does_not_end_the_check(ctx: Context) -> None:
+    append(ctx.home.history, [_GOOD], "a", 1.0)
+    (path,) = ctx.home.history.glob("*.jsonl")
+    path.unlink()
+    path.mkdir()
+    (path / "x").touch()
+    assert "cannot be read" in _items(ctx)["request"].text

@@ -28,6 +28,7 @@ _TYPE = re.compile(r"([A-Za-z_][\w.-]*):\d")  # ``a100:2,v100:2``
 _GRES_TYPE = re.compile(r"gpu[:=]([A-Za-z_][\w.-]*)")
 _MORE_CPUS = {"exclusive", "cpus-per-gpu", "mincpus", "extra-node-info", "cores-per-socket"}
 _COUNT = re.compile(r"[0-9]{1,6}")  # of GPUs
+_MEMORY = re.compile(r"([0-9]{1,12})([KMGT]?)B?")
 _MINUTE_S = 60
 
 
@@ -101,6 +102,18 @@ class Request:
             by_task = _gpus(each)
             return None if by_task is None else by_task * self.tasks
         return None
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """On each node, by ``--mem``; None if that is not given, or for all memory of the node."""
+        found = _MEMORY.fullmatch(self.options.get("mem", "").upper())
+        return int(found[1]) * 1024 ** (1 + "KMGT".index(found[2] or "M")) or None if found else None
+
+    @property
+    def cpus(self) -> int | None:
+        """Of all tasks; None if they are not given for each task."""
+        each = _number(self.options.get("cpus-per-task", ""))
+        return None if each is None or "exclusive" in self.options else each * (self.tasks or 1)
 
     @property
     def time_limit_s(self) -> int | None:

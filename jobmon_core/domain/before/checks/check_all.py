@@ -6,7 +6,17 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from jobmon_core.domain.before.checks.facts import Facts, PathKind
-from jobmon_core.domain.before.checks.rules import cost, folders, gpus, inputs, safety, script, setup, shell
+from jobmon_core.domain.before.checks.rules import (
+    cost,
+    folders,
+    gpus,
+    inputs,
+    past,
+    safety,
+    script,
+    setup,
+    shell,
+)
 from jobmon_core.domain.finding import Finding, Severity
 
 Rule = Callable[[Facts], Finding]
@@ -39,7 +49,9 @@ _RULES: dict[str, Rule] = {  # by the ids of their items
     "exit_status": shell.exit_status,
     "completion_marker": shell.marker,
     "python_output": shell.buffering,
-    "past_runs": safety.past_runs,
+    "past_runs": past.past_runs,
+    "request": past.right_size,
+    "nodes": past.suspect_nodes,
     "same_script": safety.running,
     "messages": setup.channels,
     "monitor": setup.monitor_returns,

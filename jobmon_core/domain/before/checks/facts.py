@@ -16,6 +16,8 @@ from jobmon_core.domain.before.batch_script.programs import Program
 from jobmon_core.domain.before.batch_script.python_source import PythonSource
 from jobmon_core.domain.before.batch_script.request import Request
 from jobmon_core.domain.before.pending.model import Partition
+from jobmon_core.domain.job.history.nodes import SuspectNode
+from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.history.prices import Prices
 from jobmon_core.domain.job.job_settings import JobSettings, RestartSettings
 
@@ -141,6 +143,9 @@ class Facts:
     python: tuple[PythonFact, ...] = ()
     sourced_names: frozenset[str] | None = frozenset()  # None: sourced files may set any
     past: tuple[PastRun, ...] = ()  # newest first
+    alike: tuple[HistoryRecord, ...] = ()  # ended runs of the same name or script, the latest first
+    suspects: tuple[SuspectNode, ...] = ()  # nodes that kill runs or slow them down
+    history_fault: str = ""  # why the history cannot be read
     running: tuple[str, ...] = ()  # jobs with the same script
     setup: Setup = _NO_SETUP
     shell_files: tuple[PathFact, ...] = ()  # that the script runs

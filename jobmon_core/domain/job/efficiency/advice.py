@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MIN_RUN_S = 600.0  # Slurm samples the memory every 30 s: a shorter run says little
+_MORE_MEMORY = 1.5  # after a run that lacked memory: how much it lacked is not known
 _MEMORY_MARGIN = 1.25  # samples miss short peaks, and the next run may need a little more
 _CPU_MARGIN = 1.5  # the mean hides peaks
 _TIME_MARGIN = 1.5  # nodes and file systems differ from run to run
@@ -57,7 +58,7 @@ def _savings(found: Efficiency) -> Iterator[str]:
     # a run that did not complete may have needed more later, and accounting misses the last samples of a
     # killed step
     if found.state is JobState.COMPLETED:
-        enough = [text for text in (_memory(found), _time(found), _cpus(found)) if text]
+        enough = [text for text in _enough(found) if text]
         if enough:
             listed = " and ".join(filter(None, (", ".join(enough[:-1]), enough[-1])))
             yield f"{listed} would have been enough"
@@ -84,14 +85,26 @@ def _is_covered(found: Efficiency) -> bool:
     return measured_s is None or measured_s >= _MIN_COVERAGE * (found.wall_s or 0.0)
 
 
-def _memory(found: Efficiency) -> str:
-    used, requested = found.used_per_node, found.requested_per_node
+def _enough(found: Efficiency) -> Iterator[str]:
+    yield enough_memory(found.used_per_node, found.requested_per_node)
+    yield enough_time(found.wall_s, found.limit_s)
+    if (found.usage.nodes or 1) == 1 and found.cpu_share is not None:
+        yield enough_cpus(found.cpu_share * (found.usage.cpus or 0), found.usage.cpus)
+
+
+def enough_memory(used: float | None, requested: float | None) -> str:
+    """Return the option for less memory per node (bytes) than requested; empty if that is not worthwhile."""
     if not used or not requested:
         return ""
     enough = _round_up_memory(used * _MEMORY_MARGIN)
     if enough > _WORTHWHILE * requested or requested - enough < _MIN_SAVED_BYTES:
         return ""
     return f"`--mem {_mem_option(enough)}`"
+
+
+def more_memory(requested: float) -> str:
+    """Return the option for half as much memory again (bytes)."""
+    return f"`--mem {_mem_option(_round_up_memory(requested * _MORE_MEMORY))}`"
 
 
 def _round_up_memory(size_bytes: float) -> int:
@@ -107,8 +120,8 @@ def _mem_option(size_bytes: float) -> str:
     return f"{whole_mib}M"
 
 
-def _time(found: Efficiency) -> str:
-    wall_s, limit_s = found.wall_s, found.limit_s
+def enough_time(wall_s: float | None, limit_s: float | None) -> str:
+    """Return the option for a shorter time limit; empty if that is not worthwhile."""
     if not wall_s or not limit_s:
         return ""
     needed_s = wall_s * _TIME_MARGIN
@@ -123,12 +136,10 @@ def _time(found: Efficiency) -> str:
     return f"`--time {clock}`"
 
 
-def _cpus(found: Efficiency) -> str:
-    cpus, share = found.usage.cpus, found.cpu_share
-    if not cpus or share is None or (found.usage.nodes or 1) > 1:
-        return ""
-    enough = max(1, math.ceil(share * cpus * _CPU_MARGIN))
-    if enough > _WORTHWHILE * cpus:
+def enough_cpus(busy: float, cpus: int | None) -> str:
+    """Return for how many of the requested CPUs there was work; empty if fewer are not worthwhile."""
+    enough = max(1, math.ceil(busy * _CPU_MARGIN))
+    if not cpus or enough > _WORTHWHILE * cpus:
         return ""
     return f"{enough} CPU{'s' if enough > 1 else ''} of {cpus}"
 

@@ -76,9 +76,15 @@ def usual_range(earlier: Sequence[float]) -> tuple[float, float] | None:
     None if too few are known, or they differ too much.
     """
     last = earlier[:COMPARED]
-    if len(last) < COMPARED or not (usual := median(last)) or (max(last) - min(last)) / usual >= _MAX_SPREAD:
+    if len(last) < COMPARED or not agree(last):
         return None
-    return min(last), max(_OVER_MEDIAN * usual, _OVER_HIGHEST * max(last))
+    return min(last), max(_OVER_MEDIAN * median(last), _OVER_HIGHEST * max(last))
+
+
+def agree(values: Sequence[float]) -> bool:
+    """Whether values, of which none is negative, differ so little that they are a measure."""
+    usual = median(values)
+    return usual > 0 and (max(values) - min(values)) / usual < _MAX_SPREAD
 
 
 def is_unusual(value: float, earlier: Sequence[float]) -> bool:

@@ -26,6 +26,7 @@ from jobmon_core.domain.before.checks.rules import (
     folders,
     gpus,
     inputs,
+    past,
     safety,
     script,
     setup,
@@ -177,7 +178,7 @@ def test_a_signal_and_its_trap_may_be_written_as_a_name_or_a_number(trap: str, s
     ],
 )
 def test_earlier_jobs_of_the_script(limit: str, run: PastRun, status: Severity, text: str) -> None:
-    item = safety.past_runs(_facts("-t", limit, past=(run,)))
+    item = past.past_runs(_facts("-t", limit, past=(run,)))
     assert item.severity is status
     assert text in item.text
 
@@ -192,8 +193,8 @@ def test_an_empty_list_is_to_be_filled() -> None:
 
 
 def test_a_large_first_run_is_advised_to_begin_small() -> None:
-    assert "small part" in safety.past_runs(_facts("--gres=gpu:8", "-t", "24:00:00")).advice
-    assert safety.past_runs(_facts("-t", "10")).advice == ""
+    assert "small part" in past.past_runs(_facts("--gres=gpu:8", "-t", "24:00:00")).advice
+    assert past.past_runs(_facts("-t", "10")).advice == ""
 
 
 def test_checkpoints_that_are_too_rare_for_the_time_limit() -> None:

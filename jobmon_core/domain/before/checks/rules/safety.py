@@ -21,9 +21,6 @@ _NEVER = re.compile(r"--?(?:save_strategy|save-strategy)[= ]no\b|--no[-_](?:save
 _SIGNAL = re.compile(r"(?:([BR]+):)?(?:SIG)?(\w+)(?:@\d+)?")
 _NUMBERS = {"10": "USR1", "12": "USR2", "15": "TERM"}  # signals as scripts also write them
 _ENDING = ("TERM", "INT", "USR1", "USR2", "XCPU", "HUP", "CONT", "EXIT")
-_OUT_OF_MEMORY = ("cuda_oom", "host_oom_kill", "python_memory_error")
-_NARROW = 1.05  # a time limit below so many times the longest completed run is too narrow
-_SMALL_GPU_HOURS = 24.0
 
 
 def checkpoints(facts: Facts) -> Finding:
@@ -142,50 +139,6 @@ def _blocking(facts: Facts) -> int | None:
     if "exec" in [launcher.name for launcher in work[-1].launchers]:
         return None
     return work[-1].line
-
-
-def past_runs(facts: Facts) -> Finding:
-    """The time limit is enough for runs like the earlier ones, and the last one did not run out of memory."""
-    limit_s = facts.time_limit_s
-    if not facts.past:
-        return passed("jobmon has watched no earlier run of this script", _small_first(facts))
-    last = facts.past[0]
-    if last.cause in _OUT_OF_MEMORY or last.state.startswith("OUT_OF_ME"):
-        return warned(
-            f"the last run, {last.job}, ran out of memory ({last.title or last.state})",
-            "Lower the batch size or ask for more memory, unless you have done so.",
-        )
-    if last.state.startswith("TIMEOUT") and limit_s and limit_s <= (last.limit_s or last.elapsed_s or 0):
-        return warned(
-            f"the last run, {last.job}, reached its limit of {duration(last.limit_s or last.elapsed_s or 0)}",
-            "Ask for more time, unless it resumes where that one ended.",
-        )
-    return _compared(facts, limit_s)
-
-
-def _compared(facts: Facts, limit_s: float | None) -> Finding:
-    done = [run for run in facts.past if run.state.startswith("COMPLETED") and run.elapsed_s]
-    if not done:
-        return passed(f"the last run, {facts.past[0].job}, ended {facts.past[0].state}")
-    longest = max(done, key=lambda run: run.elapsed_s or 0)
-    elapsed_s = longest.elapsed_s or 0
-    if limit_s is not None and limit_s < elapsed_s * _NARROW:
-        return warned(
-            f"{longest.job} took {duration(elapsed_s)}, and the time limit is {duration(limit_s)}",
-            f"Ask for at least {duration(_rounded(elapsed_s * 1.2))}.",
-        )
-    return passed(f"the longest completed run, {longest.job}, took {duration(elapsed_s)}")
-
-
-def _rounded(seconds: float) -> int:
-    return int(-(-seconds // 60) * 60)
-
-
-def _small_first(facts: Facts) -> str:
-    gpus, limit_s = facts.request.gpus, facts.time_limit_s
-    if not gpus or not limit_s or gpus * limit_s / _HOUR_S < _SMALL_GPU_HOURS:
-        return ""
-    return "Try it on a small part of the data first, with a short --time."
 
 
 def running(facts: Facts) -> Finding:
