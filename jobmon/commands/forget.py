@@ -17,21 +17,27 @@ from jobmon.commands.common import (
 )
 from jobmon.errors import UsageError, say
 from jobmon.views.model import stamp
-from jobmon_core.app.jobs.find import find_ref, last_change_s
-from jobmon_core.app.jobs.forget import forget, prune
+from jobmon_core.app.jobs.find import find_ref, last_change_s, no_record
+from jobmon_core.app.jobs.forget import forget, forget_runs, prune
 from jobmon_core.app.messages.undelivered import drop_given_up
+from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.visible_text import one_line
+from jobmon_core.lifecycle.health import find_watched
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from jobmon_core.app.jobs.forget import Removal
     from jobmon_core.context import Context
+    from jobmon_core.domain.slurm.job_ids import JobRef
 
 DESCRIPTION = """\
 Remove jobmon's records of the jobs you name, if they have ended or `jobmon cancel` stopped watching them:
 the state file, the log of the monitor, diagnostics bundles, measurements and your notes. The job's own
 output is not touched. The records of a job that is still watched, or that has ended but has an undelivered
-message, are kept, and jobmon says what to do first.
+message, are kept, and jobmon says what to do first. What its runs took stays in the history, unless you add
+--history.
 
 With --older-than instead, remove the records of all jobs that ended, or that you stopped watching, longer ago
 than that. Those with an outage whose end is not reported yet are kept, too. On a terminal, it asks first."""
@@ -42,6 +48,7 @@ examples:
   jobmon forget train                   the newest job of that name
   jobmon forget --given-up 8123         even if its message was never delivered
   jobmon forget --messages              given-up messages of no single job, e.g. of a group
+  jobmon forget --history 8123          also from the history, even if it was forgotten before
   jobmon forget --older-than 30d --dry-run
   jobmon forget --older-than 30d --yes  without a question
 
@@ -56,6 +63,7 @@ def add_arguments(parser: Parser) -> None:
         parser,
         given_up="drop messages that jobmon gave up sending",
         messages="drop messages of no single job that jobmon gave up sending",
+        history="also delete their runs from the history",
     )
     parser.add_argument(
         "--older-than", type=period_s, metavar="TIME", help="e.g. 36h, 30d or 8w; m stands for minutes"
@@ -79,13 +87,32 @@ def run(options: Options) -> int:
         print(one_line(f"message {title!r}: dropped"))
     for argument in options.job:
         with errors.reported():
-            for removal in forget(ctx, find_ref(ctx, argument), drop_given_up=options.given_up):
-                if removal.removed:
-                    print(one_line(f"{removal.subject}: forgotten; the job's own output is not touched"))
-                else:
-                    _say_kept(removal)
-                    errors.add(1)
+            ref = find_ref(ctx, argument)
+            if options.history and not find_watched(ctx, ref):
+                _forget_runs(ctx, [(ref, "")], no_record(ref))
+                continue
+            removed = [*_forget(ctx, ref, options, errors)]
+            if options.history and removed:
+                _forget_runs(ctx, removed)
     return errors.exit_code
+
+
+def _forget(ctx: Context, ref: JobRef, options: Options, errors: Errors) -> Iterator[tuple[JobRef, str]]:
+    for removal in forget(ctx, ref, drop_given_up=options.given_up):
+        if removal.removed and removal.job:
+            print(one_line(f"{removal.subject}: forgotten; the job's own output is not touched"))
+            yield removal.job.ref, removal.job.id
+        else:
+            _say_kept(removal)
+            errors.add(1)
+
+
+def _forget_runs(ctx: Context, jobs: list[tuple[JobRef, str]], unknown: str = "") -> None:
+    """Delete runs of jobs from the history; raise UnknownJob if there is none and ``unknown`` is a text."""
+    number = forget_runs(ctx, jobs)
+    if unknown and not number:
+        raise UnknownJob(f"{unknown}, and none of its runs is in the history")
+    print(f"history: {count(number, 'run')} deleted")
 
 
 def _forget_old(options: Options) -> int:
@@ -97,13 +124,17 @@ def _forget_old(options: Options) -> int:
     done, verb = "removed", "removed"
     if options.dry_run:
         done, verb = "would remove", "would be removed"
+    jobs: list[tuple[JobRef, str]] = []
     for removal in prune(ctx, options.older_than, dry_run=options.dry_run):
         if removal.removed:
             removed += 1
+            jobs += [(removal.job.ref, removal.job.id)] if removal.job else []
             print(one_line(f"{done}: {_described(removal)}"))
         else:
             _say_kept(removal)
     print(f"records of {count(removed, 'job')} {verb}" if removed else "nothing to remove")
+    if options.history and jobs and not options.dry_run:
+        _forget_runs(ctx, jobs)
     return 0
 
 

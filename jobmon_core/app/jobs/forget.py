@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 from jobmon_core.app.jobs.find import by_id, last_change_s, no_record
 from jobmon_core.app.recover import name_of
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed, UnknownJob
+from jobmon_core.domain.job.history.record import deletion_of
 from jobmon_core.domain.job.job_settings import RestartMode
 from jobmon_core.lifecycle.health import Health, find_watched, job_status, list_jobs
+from jobmon_core.store.history.index import open_history
+from jobmon_core.store.history.lines import append
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.owner import acquire_job
 from jobmon_core.store.remove_job import remove_job_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from jobmon_core.context import Context
     from jobmon_core.domain.job.tracking.model import WatchedJob
@@ -87,6 +90,26 @@ def forget(ctx: Context, ref: JobRef, *, drop_given_up: bool = False) -> Iterato
         raise UnknownJob(f"job {ref} is part of the record of job {whole}; use `jobmon forget {whole}`")
     for job in records:
         yield _remove(ctx, job, drop_given_up=drop_given_up)
+
+
+def forget_runs(ctx: Context, jobs: Iterable[tuple[JobRef, str]]) -> int:
+    """Delete the runs of jobs, or of parts of them, from the history; return how many. Their lines stay.
+
+    With the id of a state file, only those of this submission: Slurm may use a job id again. Raise
+    StorageFailed if the history cannot be read or written.
+    """
+    now_s = ctx.clock.now()
+    with open_history(ctx.home.history) as history:
+        runs = [
+            run
+            for ref, state_id in jobs
+            for run in history.of_job(ref.job_id, ref.key)
+            if state_id in ("", run.state_id)
+        ]
+    if runs:
+        deletions = [deletion_of(run, now_s) for run in runs]
+        append(ctx.home.history, deletions, os.uname().nodename, now_s)
+    return len(runs)
 
 
 def prune(ctx: Context, older_than_s: float, *, dry_run: bool = False) -> Iterator[Removal]:

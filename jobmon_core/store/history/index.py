@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.job.history.totals import Wanted
 
-_VERSION = 1  # one of another version is made anew
+_VERSION = 2  # one of another version is made anew
 _BUSY_TIMEOUT_S = 10.0  # for another command that updates the index
 _HOUR_S = 3600.0
 _KEY = ("cluster", "job_id", "task", "submit_s")
@@ -37,7 +37,7 @@ _COLUMNS = (
     *_KEY,
     *("own", "noted_s", "file", "place", "ended_s", "started_s", "wait_s", "name", "grp", "run", "lineage"),
     *("script", "state", "outcome", "doubtful", "cause", "nodes", "run_s", "gpu_hours", "cpu_hours"),
-    *("idle_gpu_hours", "cost", "currency"),
+    *("idle_gpu_hours", "cost", "currency", "deleted"),
 )
 _SCHEMA = (
     "CREATE TABLE files (name PRIMARY KEY, read, damaged)",
@@ -113,11 +113,14 @@ class History:
         Raises:
             StorageFailed: they cannot be read.
         """
-        query = "SELECT file, place FROM runs WHERE job_id = ? AND ? IN ('', task) ORDER BY ended_s DESC"
+        query = (
+            "SELECT file, place FROM runs WHERE NOT deleted AND job_id = ? AND ? IN ('', task) "
+            "ORDER BY ended_s DESC"
+        )
         return read_lines(self.folder, self.index.execute(query, (job_id, task)).fetchall())
 
     def keys(self, since_s: float) -> set[HistoryKey]:
-        """The runs that ended since then (Unix seconds)."""
+        """The runs that ended since then (Unix seconds), also those that were deleted."""
         query = f"SELECT {', '.join(_KEY)} FROM runs WHERE ended_s >= ?"  # noqa: S608 - our own words
         return {HistoryKey(*row) for row in self.index.execute(query, (since_s,))}
 
@@ -226,17 +229,17 @@ def _row(line: bytes, file: str, place: int) -> tuple[object, ...]:
     record = HistoryRecord(**{name: stored[name] for name in stored.keys() & _KNOWN})
     return (
         *record.key,
-        *(bool(record.state_id), float(record.noted_s), file, place),
+        *(*record.precedence, file, place),
         *(record.ended_s, record.started_s, record.wait_s, record.name, record.group, record.run),
         *(record.lineage, record.script, record.state, record.outcome, record.doubtful, record.cause),
         *(record.nodes, record.run_s, record.gpu_hours, record.cpu_hours, record.gpu_idle_s / _HOUR_S),
-        *(record.cost, record.currency),
+        *(record.cost, record.currency, record.deleted),
     )
 
 
 def _where(wanted: Wanted) -> tuple[str, dict[str, object]]:
     values = {name: value for name, value in wanted._asdict().items() if value not in (None, "")}
-    return " AND ".join(_TESTS[name] for name in values) or "1", values
+    return " AND ".join(["NOT deleted", *(_TESTS[name] for name in values)]), values
 
 
 def _on_node(nodes: str | None, pattern: str) -> bool:

@@ -69,8 +69,9 @@ def recent(folder: Path, name: str = "") -> list[HistoryRecord]:
             if not name or wanted in line:
                 with suppress(ValueError):  # torn, or written by something else
                     record = from_json(HistoryRecord, json.loads(line))
-                    found[record.key] = record
-    return [*found.values()]
+                    before = found.get(record.key, record)
+                    found[record.key] = max(record, before, key=lambda each: each.precedence)
+    return [record for record in found.values() if not record.deleted]
 
 
 def _last_lines(path: Path) -> list[bytes]:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.job.history.record import HistoryRecord
+from jobmon_core.domain.job.history.record import HistoryRecord, deletion_of
 from jobmon_core.domain.job.history.totals import BY, Wanted
 from jobmon_core.store.history.index import open_history
-from jobmon_core.store.history.lines import append
+from jobmon_core.store.history.lines import append, recent
 
 T0 = 1_795_900_000
 DAY_S = 86_400
@@ -132,6 +132,18 @@ def test_accounting_never_replaces_what_jobmon_saw(folder: Path) -> None:
     append(folder, [HistoryRecord(4, T0, 0.5, state_id="d", name="own", ended_s=T0)], "login1", float(T0))
     assert found(folder, name="own") == [4]
     assert found(folder, name="old") == []
+
+
+def test_a_deleted_run_is_in_no_answer_and_cannot_be_added_again(folder: Path) -> None:
+    append(folder, [deletion_of(RUNS[0], 2.0)], "a-host", T0)
+    later = RUNS[0]._replace(state_id="", noted_s=9.0)
+    append(folder, [later], "z-host", T0 + 40 * DAY_S)
+    with open_history(folder) as history:
+        assert RUNS[0].job_id not in {run.job_id for run in history.records(Wanted())}
+        assert history.of_job(RUNS[0].job_id) == []
+        assert sum(total.runs for total in history.totals(Wanted())) == len(RUNS) - 1
+        assert RUNS[0].key in history.keys(0.0)
+    assert RUNS[0].key not in {run.key for run in recent(folder)}
 
 
 def test_it_reads_on_where_it_ended(folder: Path) -> None:

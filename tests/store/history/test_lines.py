@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.job.history.record import HistoryRecord
+from jobmon_core.domain.job.history.record import HistoryRecord, deletion_of
 from jobmon_core.domain.job.history.totals import Wanted
 from jobmon_core.store.history.index import open_history
-from jobmon_core.store.history.lines import append
+from jobmon_core.store.history.lines import append, recent
 from tests.support.disk import small_disk
 
 NOVEMBER_S = 1_795_900_000.0
@@ -83,3 +83,14 @@ def test_monitors_of_one_host_that_append_at_once_lose_nothing(tmp_path: Path) -
     with open_history(tmp_path) as history:
         assert sorted(each.job_id for each in history.records(Wanted())) == [*range(150)]
         assert history.damaged == 0
+
+
+@pytest.mark.parametrize(("run_host", "deletion_host"), [("a", "z"), ("z", "a"), ("a", "a")])
+def test_a_deleted_run_is_not_among_the_recent_ones_on_any_host(
+    tmp_path: Path, run_host: str, deletion_host: str
+) -> None:
+    run = HistoryRecord(1, 5, 10.0, name="train", ended_s=9)
+    append(tmp_path, [run, run._replace(job_id=2)], run_host, 10.0)
+    append(tmp_path, [deletion_of(run, 3.0)], deletion_host, 10.0)  # by a clock that is behind
+    assert [each.job_id for each in recent(tmp_path, "train")] == [2]
+    assert [each.job_id for each in recent(tmp_path)] == [2]

@@ -110,12 +110,6 @@ class Request:
         return int(found[1]) * 1024 ** (1 + "KMGT".index(found[2] or "M")) or None if found else None
 
     @property
-    def cpus(self) -> int | None:
-        """Of all tasks; None if they are not given for each task."""
-        each = _number(self.options.get("cpus-per-task", ""))
-        return None if each is None or "exclusive" in self.options else each * (self.tasks or 1)
-
-    @property
     def time_limit_s(self) -> int | None:
         """None if not given, unlimited or invalid."""
         with suppress(SchedulerRejected):  # sbatch itself will reject an invalid limit

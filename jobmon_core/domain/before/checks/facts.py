@@ -17,8 +17,8 @@ from jobmon_core.domain.before.batch_script.python_source import PythonSource
 from jobmon_core.domain.before.batch_script.request import Request
 from jobmon_core.domain.before.pending.model import Partition
 from jobmon_core.domain.job.history.nodes import SuspectNode
-from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.history.prices import Prices
+from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.job_settings import JobSettings, RestartSettings
 
 

@@ -88,11 +88,17 @@ class HistoryRecord(NamedTuple):
     results: dict[str, float] = {}  # noqa: RUF012 - of a named tuple, never changed
     rate: float | None = None  # the price of an hour of its resources, as configured when it ended
     currency: str = ""
+    deleted: bool = False  # by the user: then the history has no such run
 
     @property
     def key(self) -> HistoryKey:
         """What distinguishes it from all other runs."""
         return HistoryKey(self.cluster, self.job_id, self.task, self.submit_s)
+
+    @property
+    def precedence(self) -> tuple[bool, float]:
+        """Of lines with one key, the highest counts: accounting alone never corrects what jobmon saw."""
+        return bool(self.state_id) or self.deleted, float(self.noted_s)
 
     @property
     def ref(self) -> JobRef:
@@ -145,6 +151,13 @@ class HistoryRecord(NamedTuple):
     def cost_per_unit(self) -> float | None:
         """What a unit of work cost; None if it did less than one."""
         return cost_per_unit(self.cost, self.own_done, self.unit)
+
+
+def deletion_of(run: HistoryRecord, now_s: float) -> HistoryRecord:
+    """Return the later line that deletes a run, of which it keeps the name alone."""
+    noted_s = round(max(now_s, run.noted_s), 3)
+    record = HistoryRecord(run.job_id, run.submit_s, noted_s, run.cluster, task=run.task, name=run.name)
+    return record._replace(ended_s=run.ended_s, deleted=True)
 
 
 class Surroundings(NamedTuple):
