@@ -21,7 +21,7 @@ from tests.support.clock import FakeClock
 
 _STARTED_S = 1_800_000_000
 _FIRST_JOB = 100_000
-_INTERVAL_S = 61.0  # longer than any default: each poll gets a new answer
+POLL_INTERVAL_S = 61.0  # longer than any default: each poll gets a new answer
 _RECORD = """\
 JobId={id} JobName=load
    UserId=me(1000) GroupId=me(1000) MCS_label=N/A
@@ -71,7 +71,7 @@ class RunningJobs(Runner):
         return NotStarted(tuple(argv), "not replayed")
 
 
-class _Context(Context):
+class ReplayedContext(Context):
     """A context whose Slurm commands are answered by `RunningJobs`."""
 
     runner: RunningJobs
@@ -88,16 +88,16 @@ def poll_cpu_s(jobs: int, polls: int = 10) -> float:
     """
     with tempfile.TemporaryDirectory(prefix="jobmon-load-") as folder:
         clock = FakeClock(_STARTED_S + 600.0)
-        ctx = _Context(Home(Path(folder)), {}, clock=clock)
+        ctx = ReplayedContext(Home(Path(folder)), {}, clock=clock)
         ctx.runner = RunningJobs(jobs)
-        names = [_save(ctx, _FIRST_JOB + number) for number in range(jobs)]
+        names = [save_running(ctx, _FIRST_JOB + number) for number in range(jobs)]
         for name in names:
             ctx.owner_record(name).claim(Owner.this_process())
         factory = MonitorFactory(ctx)
         monitors = [factory.job_monitor(name, lambda _: None) for name in names]
         took_s = []
         for _ in range(polls + 1):
-            clock.now_s += _INTERVAL_S
+            clock.now_s += POLL_INTERVAL_S
             started_s = time.process_time()
             for monitor in monitors:
                 monitor.poll_once()
@@ -109,7 +109,8 @@ def poll_cpu_s(jobs: int, polls: int = 10) -> float:
     return fmean(took_s[1:])  # the first poll asks for the record of each job
 
 
-def _save(ctx: Context, job_id: int) -> str:
+def save_running(ctx: Context, job_id: int) -> str:
+    """Save a new job of this id; return its state id."""
     name = f"slurm-{job_id}-load"
     ctx.store.save(NewJob(name, job_id, _STARTED_S, _STARTED_S - 86_400, "slurm", user="me"))
     return name

@@ -11,7 +11,7 @@ from dataclasses import replace
 from jobmon_core.domain.job.tracking.model import AccountingStatus, End, EndInquiry, Source, Task
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import JobRow
+from jobmon_core.domain.slurm.rows import JobRow, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome, outcome_of
 
 # the final state, its text as Slurm writes it, the source that reports it
@@ -132,7 +132,7 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
         limit_s=run.limit_s or task.limit_s,
         nodes=nodes,
         reason=row.reason or task.reason,
-        usage=row.usage,
+        usage=_usage(row),
         eligible_s=row.eligible_s,
         why=_missing_details(state, inquiry, started_s),
     )
@@ -145,6 +145,13 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
         reason=record.reason or end.reason,
         eligible_s=row.eligible_s or record.eligible_s,
     )
+
+
+def _usage(row: JobRow) -> Usage:
+    """Return what the run used, without times that accounting had not seen end: those go on counting."""
+    if not row.state.is_alive:
+        return row.usage
+    return replace(row.usage, run_s=None, cpu_s=None, step_cpu_s=None)
 
 
 def _exit_status(state: JobState, run: JobRow) -> tuple[int | None, int | None]:

@@ -9,6 +9,7 @@ import pytest
 from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.job.tracking.model import Source
 from jobmon_core.domain.job.tracking.policy import Policy
+from jobmon_core.domain.slurm.rows import Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from tests.support.play import Play, record, row, sacct_row
 
@@ -100,6 +101,15 @@ def test_an_end_in_squeue_waits_for_accounting_only_for_the_grace() -> None:
     assert not play.job.ended
     play.later(28)
     assert play.end().state is JobState.TIMEOUT
+
+
+def test_times_of_a_run_that_accounting_had_not_seen_end_are_not_known() -> None:
+    """Its row is of a running job, so they went on counting until it was printed."""
+    play = Play(Policy(accounting_grace_s=15)).queue(row("12", "COMPLETED")).record(record("12", "COMPLETED"))
+    running = replace(sacct_row("12", "RUNNING"), usage=Usage(run_s=900, cpu_s=0.0, cpus=8, gpus=2))
+    while not play.job.ended:
+        play.later(5).accounting(running)
+    assert play.end().usage == Usage(cpus=8, gpus=2)
 
 
 def test_an_end_without_accounting_says_which_details_are_not_known() -> None:
