@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import SchedulerMissing, SchedulerUnavailable
 from jobmon_core.domain.job.history.record import record_of_row
+from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import Disabled, Unreachable
+from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.store.history.index import open_history
 from jobmon_core.store.history.lines import append
@@ -67,10 +70,19 @@ def backfill(ctx: Context, since_s: float, report: Callable[[float, int, int], N
 
 def _ended(ctx: Context, since_s: float, until_s: float, prices: Prices | None) -> Iterator[HistoryRecord]:
     for row in _rows(since_s, until_s):
-        if row.end_s is not None and since_s <= row.end_s < until_s and not row.state.is_alive:
-            record = record_of_row(row, ctx.clock.now(), prices)
-            if record:
-                yield record
+        has_ended = row.state is JobState.REQUEUED or not row.state.is_alive  # the former is an earlier run
+        if has_ended and row.end_s is not None and since_s <= row.end_s < until_s:
+            for ref in _refs(row):
+                record = record_of_row(replace(row, ref=ref), ctx.clock.now(), prices)
+                if record:
+                    yield record
+
+
+def _refs(row: JobRow) -> list[JobRef]:
+    """Return whom a row is about: the tasks of an array that never started share one."""
+    if row.pending_indices is None:
+        return [row.ref]
+    return [JobRef(row.ref.job_id, task) for task in row.pending_indices]
 
 
 def _rows(since_s: float, until_s: float) -> list[JobRow]:
