@@ -1,6 +1,6 @@
 """Compare the history of real jobs with what Slurm's accounting counts, and with a backfill from it.
 
-It needs a private Slurm of its own, whose accounting it also changes::
+It needs a private Slurm, and one of its own for the totals, since it changes the accounting for them::
 
     dev/with-slurm .venv/bin/python benchmarks/history_accounting.py --jobs 200 --tasks 1000
 
@@ -64,12 +64,20 @@ def main() -> int:
         try:
             ids = run_all(user, wanted)
         finally:
-            user.close()
+            _leave(user)
         print(f"all jobs are told after {time.monotonic() - started_s:.0f} s", file=sys.stderr)
         figures = [*_hours(user, ids), *_backfill(user, other, ids)]
         if options.totals:
             figures += _totals(user, cluster)
     return report(figures, as_json=options.json)
+
+
+def _leave(user: BenchmarkUser) -> None:
+    """Cancel what still runs after a failure; other jobs may run on this cluster."""
+    jobs = [str(each.job.job_id) for each in user.unfinished()]
+    user.kill_monitors()
+    if jobs:
+        user.run(["scancel", *jobs])
 
 
 def _options() -> argparse.Namespace:
