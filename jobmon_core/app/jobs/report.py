@@ -58,7 +58,7 @@ class ReportData:
     user_notes: tuple[Note, ...] = ()
     tasks: tuple[Task, ...] = ()  # of an array or het job, in order
     lineage: Lineage | None = None
-    alike: tuple[HistoryRecord, ...] = ()  # earlier runs of the same name, the last ended first
+    alike: tuple[HistoryRecord, ...] = ()  # runs of the same name that ended before, the last first
 
     @property
     def job(self) -> WatchedJob:
@@ -111,12 +111,12 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
 
 
 def with_alike(ctx: Context, data: ReportData) -> ReportData:
-    """Add the earlier runs of its name.
+    """Add the runs of its name that ended before it.
 
     Raises:
         StorageFailed: the history cannot be read.
     """
-    wanted = Wanted(until_s=data.window.start_s, name=literal(data.job.label))
+    wanted = Wanted(until_s=data.window.end_s, name=literal(data.job.label))
     return replace(data, alike=tuple(past_runs(ctx, wanted, "ended", MAX_ALIKE).runs))
 
 
