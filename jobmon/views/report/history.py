@@ -19,7 +19,6 @@ from jobmon.views.report.bars import PATTERNS
 from jobmon.views.report.page import page_html, prose, table, tiles
 from jobmon.views.report.runs import (
     busy_html,
-    busy_seconds,
     hours_html,
     pace_html,
     short,
@@ -96,7 +95,7 @@ def _charts(data: Overview) -> Lines:
     yield '<div class="figures">'
     yield hours_html(data.over_time, data.period)
     yield waste_html(data.causes)
-    yield busy_html(busy_seconds(data.runs))
+    yield busy_html(run.gpu_busy_s for run in data.runs)
     yield wait_html(data.runs, data.this)
     yield time_html(data.runs, data.this)
     yield pace_html(_of_one_name(data.runs), data.this)

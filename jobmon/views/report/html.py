@@ -92,7 +92,7 @@ def _charts(data: ReportData) -> Lines:
 def _alike(data: ReportData) -> Lines:
     """Yield this run among earlier ones of its name, and how busy its GPUs were."""
     this = facts.record_now(data)
-    figures, title = [busy_html(this.gpu_busy_s)], "Use of its GPUs"
+    figures, title = [busy_html([this.gpu_busy_s])], "Use of its GPUs"
     if data.alike:
         runs = (this, *data.alike)
         figures = [pace_html(runs, this), *figures, time_html(runs, this)]

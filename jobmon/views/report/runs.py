@@ -143,8 +143,10 @@ def waste_html(by_outcome: ByOutcome) -> str:
     return bars_html("waste", finding, f"{unit} by cause", bars)
 
 
-def busy_html(busy_s: Sequence[int]) -> str:
-    """Return for which share of the time GPUs were how busy, given GPU-seconds in `BUSY_CLASSES` classes."""
+def busy_html(runs: Iterable[Sequence[int]]) -> str:
+    """Return for which share of the time GPUs were how busy, given `HistoryRecord.gpu_busy_s` of runs."""
+    known = [busy_s for busy_s in runs if len(busy_s) == BUSY_CLASSES]
+    busy_s = [sum(of_class) for of_class in zip(*known, strict=True)]
     total_s = sum(busy_s)
     if not total_s:
         return ""
@@ -160,12 +162,6 @@ def busy_html(busy_s: Sequence[int]) -> str:
     subject = f"% of {hours(total_s / _HOUR_S)} measured GPU hours, by utilisation in %"
     finding = f"GPUs below {step}% busy for {shares[0]:.0f}% of the time"
     return columns_html("busy", finding, [Columns(subject, "%", labels, ticks, parts)])
-
-
-def busy_seconds(runs: Iterable[HistoryRecord]) -> tuple[int, ...]:
-    """Return the GPU-seconds of all runs, see `busy_html`."""
-    known = [run.gpu_busy_s for run in runs if len(run.gpu_busy_s) == BUSY_CLASSES]
-    return tuple(map(sum, zip(*known, strict=True)))
 
 
 def wait_html(runs: Iterable[HistoryRecord], this: HistoryRecord | None = None) -> str:

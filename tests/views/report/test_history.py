@@ -197,10 +197,10 @@ def test_of_very_many_runs_some_are_drawn_and_always_the_last() -> None:
 
 
 def test_gpu_time_is_shared_out_by_utilisation() -> None:
-    figure = busy_html((30, 0, 0, 0, 0, 0, 0, 0, 0, 90))
+    figure = busy_html([(10, *(0,) * 8, 30), (20, *(0,) * 8, 60), ()])
     assert "GPUs below 10% busy for 25% of the time" in figure
     assert tones(figure, "rect") == ["warn", "good"]
-    assert busy_html(()) == busy_html((0,) * 10) == ""
+    assert busy_html([()]) == busy_html([(0,) * 10]) == ""
 
 
 def test_filters_and_totals_are_honoured(ctx: Context) -> None:
