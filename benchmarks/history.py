@@ -1,12 +1,15 @@
 """Measure the history of 100,000 runs, and the two rules that judge by it.
 
-    .venv/bin/python benchmarks/history.py [--runs N] [--months N]
+    .venv/bin/python benchmarks/history.py [--runs N] [--months N] [--trials N] [TRACES LOGS]
 
 - Size and speed: lines as monitors write them, in a temporary folder, by CPU time. Compared with reading all
   lines for each question, as without an index (``parse``), and with a SQLite database that holds all fields
   (``database``), which monitors would have to write over NFS.
 - The rule about runs that are slower than usual: false alarms in series without a change, at several levels
   of noise, and how many runs that take 1.5 times as long are found.
+- The same while a run goes on, at looks every minute of which each may be wrong: its pace so far wanders by
+  some 5 % around that of the whole. With TRACES and LOGS, as `benchmarks/alarms.py` takes them, also the pace
+  of recorded runs, each beside five that would have been like it.
 - The rule about nodes: months of a user with 20 nodes and 10 runs a day, looked at each day, with a node that
   kills every run and without one.
 - The rule about slow nodes: such months with a node that takes 1.5 times as long, and without one. Each day's
@@ -23,25 +26,33 @@ killing, one in 1,000 months of being slow; 90 % of the bad ones named, if they 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import math
 import random
 import sqlite3
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.alarms import INTERVAL_S, read_recordings
 from benchmarks.figures import Figure, report
+from benchmarks.timed_logs import Recording, read_timed_logs
 from jobmon.views.report.history import history_html
 from jobmon_core.app.history.look import overview
 from jobmon_core.context import Context
-from jobmon_core.domain.job.history.baseline import COMPARED, is_unusual
+from jobmon_core.domain.job.history.baseline import COMPARED, Usual, is_unusual
 from jobmon_core.domain.job.history.forecast import COUNTED, forecast
 from jobmon_core.domain.job.history.nodes import DAY_S, WINDOW_S, slow_nodes, suspect_nodes
-from jobmon_core.domain.job.history.record import HistoryRecord
+from jobmon_core.domain.job.history.record import HistoryRecord, step_s
+from jobmon_core.domain.job.history.running import Comparison, RunSoFar, compared, has_pace
 from jobmon_core.domain.job.history.totals import BY, Wanted
+from jobmon_core.domain.logs.progress.events.event import EventKind
+from jobmon_core.domain.logs.progress.history import add_sample
+from jobmon_core.domain.logs.progress.model import History, Sample
 from jobmon_core.store.history.index import open_history
 from jobmon_core.store.history.lines import append
 from jobmon_core.store.home import Home
@@ -62,12 +73,17 @@ def main() -> int:
     )
     parser.add_argument("--runs", type=int, default=100_000)
     parser.add_argument("--months", type=int, default=1_000)
+    parser.add_argument("--trials", type=int, default=_TRIALS)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("recorded", nargs="*", type=Path, metavar="TRACES LOGS", help="recorded runs")
     options = parser.parse_args()
     with TemporaryDirectory() as folder:
         figures = [*_speed(Home(Path(folder)), options.runs)]
+    count = options.trials
     rules = [
-        *_slower_rule(),
+        *_slower_rule(count),
+        *_running_rule(count),
+        *recorded(count, *options.recorded),
         *_node_rule(options.months),
         *_slow_node_rule(options.months),
         *_forecast_rule(),
@@ -105,12 +121,14 @@ def _run(number: int) -> HistoryRecord:
         cpu_s=123_456.0,
         memory_requested=64 << 30,
         memory_peak=33 << 30,
+        node_peak=33 << 30,
         gpu_percent=87.2,
         gpu_busy_s=(0, 1, 2, 3, 4, 5, 6, 7, 8, 33_000),
         done=10_000.0,
         total=10_000.0,
         unit="step",
         step_s=0.8342,
+        first_progress_s=42.5,
         results={"loss": 0.412, "acc": 0.93},
         rate=10.0,
         currency="EUR",
@@ -195,16 +213,82 @@ def _values(run: HistoryRecord) -> list[object]:
     return [json.dumps(each) if isinstance(each, list | dict) else each for each in values]
 
 
-def _slower_rule() -> list[Figure]:
+def _slower_rule(trials: int) -> list[Figure]:
     draw = random.Random(1)  # noqa: S311 - a simulation
     figures = []
     for noise in (0.03, 0.1, 0.15, 0.2, 0.4):
-        series = [[draw.lognormvariate(0, noise) for _ in range(COMPARED + 1)] for _ in range(_TRIALS)]
-        false = sum(is_unusual(each[0], each[1:]) for each in series) / _TRIALS
-        found = sum(is_unusual(1.5 * each[0], each[1:]) for each in series) / _TRIALS
+        series = [[draw.lognormvariate(0, noise) for _ in range(COMPARED + 1)] for _ in range(trials)]
+        false = sum(is_unusual(each[0], each[1:]) for each in series) / trials
+        found = sum(is_unusual(1.5 * each[0], each[1:]) for each in series) / trials
         figures.append(Figure(f"false_alarms_noise_{noise:.0%}", false, at_most=0.03))
         figures.append(Figure(f"slower_by_half_found_noise_{noise:.0%}", found))
     return figures
+
+
+def _running_rule(trials: int) -> list[Figure]:
+    figures = []
+    for noise in (0.03, 0.1, 0.15, 0.2, 0.4):
+        draw = random.Random(1)  # noqa: S311 - a simulation
+        false = sum(_is_told(draw, noise, 1.0) for _ in range(trials)) / trials
+        found = sum(_is_told(draw, noise, 1.5) for _ in range(trials // 10)) * 10 / trials
+        figures.append(Figure(f"while_running_false_alarms_noise_{noise:.0%}", false, at_most=0.03))
+        figures.append(Figure(f"while_running_found_noise_{noise:.0%}", found))
+    return figures
+
+
+def _is_told(draw: random.Random, noise: float, factor: float) -> bool:
+    *five, own = (draw.lognormvariate(0, noise) for _ in range(COMPARED + 1))
+    if not is_unusual(9 * max(five), five):  # as five that disagree: nothing is ever told
+        return False
+    wander = itertools.accumulate(draw.gauss(0, 0.2) for _ in range(90))
+    paces = (factor * own * math.exp(total / (number + 16)) for number, total in enumerate(wander))
+    return tells_slower(zip(range(900, 6300, 60), paces, strict=True), "step", tuple(five))
+
+
+def tells_slower(looks: Iterable[tuple[float, float | None]], unit: str, five: tuple[float, ...]) -> bool:
+    """Return whether a run is called slow at any look: its time and the pace so far, if it can be judged."""
+    known = Comparison(0.0, Usual(unit, five))
+    for at_s, pace in looks:
+        run = HistoryRecord(1, 0, at_s, unit=unit, step_s=pace)
+        known, events = compared(known, RunSoFar(at_s, run))
+        if any(event.kind is EventKind.SLOW for event in events):
+            return True
+    return False
+
+
+def recorded_looks(run: Recording) -> list[tuple[float, float | None]]:
+    """Return the looks at a recorded run, as `tells_slower` takes them."""
+    history, states, found = History(), iter(run.states), list[tuple[float, float | None]]()
+    state, now_s = next(states, None), 0.0
+    while state is not None:
+        now_s += max(1.0, min(INTERVAL_S, run.duration_s / 200))
+        while state is not None and state[0] <= now_s:
+            history = add_sample(history, Sample(state[0], state[1].current))
+            state = next(states, None)
+        found.append((now_s, step_s(history.samples) if has_pace(history) else None))
+    return found
+
+
+def recorded(count: int, traces: Path | None = None, logs: Path | None = None) -> list[Figure]:
+    """Return how often recorded runs are called slow, each beside five that would have been like it."""
+    if traces is None or logs is None:
+        return []
+    judged = [recorded_looks(run) for run in (*read_recordings(traces), *read_timed_logs(logs))]
+    judged = [looks for looks in judged if looks[-1][1]]
+    draw, told = random.Random(1), {1.0: 0, 1.5: 0}  # noqa: S311 - a simulation
+    count //= 500
+    trials = count * 4 * len(judged)
+    for looks, noise, _ in itertools.product(judged, (0.03, 0.1, 0.15, 0.2), range(count)):
+        own, *five = ((looks[-1][1] or 0.0) * draw.lognormvariate(0, noise) for _ in range(COMPARED + 1))
+        factor = own / (looks[-1][1] or 1.0)
+        for slower in told:
+            paces = ((at_s, pace and slower * factor * pace) for at_s, pace in looks[::4])
+            told[slower] += tells_slower(paces, "step", tuple(five))
+    return [
+        Figure("recorded_runs", len(judged)),
+        Figure("recorded_false_alarms", told[1.0] / trials, at_most=0.03),
+        Figure("recorded_slower_by_half_found", told[1.5] / trials),
+    ]
 
 
 def _node_rule(months: int) -> list[Figure]:

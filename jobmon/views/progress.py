@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jobmon.views.model import Json
     from jobmon.views.top.drawing import Symbols
     from jobmon_core.app.jobs.progress import ProgressReport
-    from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.app.live.tasks import LiveTask, UsualEnd
     from jobmon_core.domain.logs.progress.events.event import Event
     from jobmon_core.domain.logs.progress.model import Estimate
 
@@ -185,6 +185,8 @@ def _problem(event: Event, live: LiveTask) -> str:
     kind = event.kind
     if kind is EventKind.TIME_LIMIT:
         return WILL_TIME_OUT
+    if kind is EventKind.UNUSUAL:
+        return event.subject.replace("_", " ")
     if kind is EventKind.TROUBLE and event.subject:
         return event.subject.replace("-", " ")
     wanted, writing = live.job.own_settings.num_workers or 0, len(live.progress.workers)
@@ -203,7 +205,11 @@ def progress_age(live: LiveTask, now_s: float) -> str:
 
 def remaining(live: LiveTask, symbols: Symbols, *, with_range: bool = True) -> str:
     """Return e.g. ``1h 15m ±5m``, or why it is not known; empty if it is stalled or has no progress yet."""
-    if live.progress.progress is None or EventKind.STALLED in live.problems:
+    if EventKind.STALLED in live.problems:
+        return ""
+    if live.usual:
+        return f"usually {spans(live.usual.left_s)}"
+    if live.progress.progress is None:
         return ""
     left_s = _seconds_left(live)
     if left_s is None:
@@ -213,6 +219,18 @@ def remaining(live: LiveTask, symbols: Symbols, *, with_range: bool = True) -> s
         return span(left_s)
     margin_s = max(longest_s - left_s, left_s - shortest_s, 0.0)
     return f"{span(left_s)} {symbols.plus_minus}{age(margin_s)}"
+
+
+def spans(times_s: tuple[float, ...]) -> str:
+    """Return one duration, or the shortest and the longest."""
+    return " to ".join(map(span, times_s))
+
+
+def usual_end(found: UsualEnd, now_s: float) -> str:
+    """Return when a task usually ends, and by what: nothing of it is measured."""
+    ends = " to ".join(clock(now_s + left_s, now_s) for left_s in found.left_s)
+    took = f"the last {found.runs} runs of its name took {spans(found.run_s)}"
+    return f"usually in {spans(found.left_s)} ({ends}), since {took}"
 
 
 def finish(found: Estimate, now_s: float) -> str:
@@ -234,6 +252,8 @@ def eta(live: LiveTask, now_s: float) -> str:
     """Return when a task will end, or why that is not known."""
     if EventKind.STALLED in live.problems:
         return _STALLED
+    if live.usual:
+        return usual_end(live.usual, now_s)
     if _seconds_left(live) is None:
         return _why_unknown(live, paused="not known: no progress for {}", no_total="not known: no total")
     return finish(live.estimate, now_s)
@@ -243,6 +263,8 @@ def ending(live: LiveTask, now_s: float, symbols: Symbols) -> str:
     """Return `remaining`, the time of the end and the confidence, or why they are not known."""
     if EventKind.STALLED in live.problems:
         return _STALLED
+    if live.usual:
+        return usual_end(live.usual, now_s)
     left_s = _seconds_left(live)
     if left_s is None:
         no_total = "not known, since the log names no total"

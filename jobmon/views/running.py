@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from jobmon.views.model import clock, fields, span, state_counts
-from jobmon.views.progress import WILL_TIME_OUT, eta, finish, problems, progress_age, workers_count
+from jobmon.views.progress import WILL_TIME_OUT, eta, finish, problems, progress_age, spans, workers_count
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.finding import Severity
@@ -84,8 +84,11 @@ def _range_of_shares(tasks: Iterable[LiveTask]) -> str:
 
 def _task_progress(live: LiveTask, now_s: float) -> str:
     progress = live.progress.progress
+    usual = ""
+    if live.usual:
+        usual = f"usually {spans(live.usual.left_s)} left"
     if progress is None:
-        return ", ".join(problems(live))
+        return joined(*problems(live), usual)
     parts = [*problems(live), share(progress)]
     is_stalled, has_done_all = EventKind.STALLED in live.problems, progress.fraction == 1.0
     left_s, task = live.estimate.remaining_s, live.task
@@ -93,6 +96,8 @@ def _task_progress(live: LiveTask, now_s: float) -> str:
         parts.append("time limit reached")
     elif left_s is not None and not (has_done_all or is_stalled):
         parts.append(f"{span(left_s)} left")
+    elif usual:
+        parts.append(usual)
     if has_done_all:
         parts.append("not ended yet")
     if live.pause_s and not is_stalled:
@@ -105,6 +110,8 @@ def progress_rows(live: LiveTask, now_s: float) -> Rows:
     yield from ((launch_label(live), text) for _, text in launch_lines(live, now_s))
     if progress := live.progress.progress:
         yield from _figures(live, progress, now_s)
+    elif live.usual:
+        yield "ETA", eta(live, now_s)
     if counted := workers_count(live):
         yield "workers", f"{counted} with a log of their own"
     for event in live.events[-_EVENTS_SHOWN:]:

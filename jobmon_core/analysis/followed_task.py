@@ -48,6 +48,7 @@ class TaskLook(NamedTuple):
     telemetry: TaskTelemetry | None = None  # what agents report
     searched: Sequence[str] = ()  # the logs in which failures are searched
     user_patterns: Path | None = None  # a file that may be missing
+    history: Path | None = None  # of ended runs; None: they are not compared
 
 
 def look_at_pace(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Event, ...]]:

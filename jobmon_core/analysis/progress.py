@@ -29,6 +29,7 @@ from jobmon_core.analysis.job_logs import (
 from jobmon_core.analysis.launch_facts import look_at_launch
 from jobmon_core.analysis.live_errors import look_for_errors
 from jobmon_core.analysis.triage import look_at_measures, with_explained_stalls
+from jobmon_core.analysis.usual import look_at_usual
 from jobmon_core.domain.artifacts.model import Artifacts, Listing
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.job_progress import JobProgress
@@ -68,7 +69,7 @@ _OVER = (Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
 _SHOWN_ONLY = (EventKind.MILESTONE, EventKind.CHECKPOINT, EventKind.LAUNCHED)
 _NO_ARTIFACTS = Artifacts()
 # each returns a task after one more look, and what is new
-_FOLLOWERS = (look_at_pace, look_for_errors, look_at_launch, look_at_measures)
+_FOLLOWERS = (look_at_pace, look_for_errors, look_at_launch, look_at_measures, look_at_usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ class _LookInputs(NamedTuple):
     lineages: LineageStore | None
     file_of: Callable[[str], Path]
     every_s: float
+    history: Path | None
 
 
 def follow_progress(
@@ -105,15 +107,17 @@ def follow_progress(
     files_elsewhere: FilesElsewhere = lambda _: None,
     lineages: LineageStore | None = None,
     every_s: float = 0.0,
+    history: Path | None = None,
 ) -> dict[str, Followed]:
     """Read on in the logs of these jobs, look at their outputs, and update their progress files.
 
     Without ``telemetry_of``, what agents measured is not judged; without ``lineages``, not whether an attempt
-    resumed. ``files_elsewhere`` returns the outputs of a job whose files cannot be read here. ``every_s`` is
-    the period of messages about how far jobs are, where the job itself names none; 0: there are none.
+    resumed; without ``history``, the folder of ended runs, no run is compared with those. ``files_elsewhere``
+    returns the outputs of a job whose files cannot be read here. ``every_s`` is the period of messages about
+    how far jobs are, where the job itself names none; 0: there are none.
     """
     look = _LookInputs(
-        now_s, user_patterns, telemetry_of, Listings(), files_elsewhere, lineages, file_of, every_s
+        now_s, user_patterns, telemetry_of, Listings(), files_elsewhere, lineages, file_of, every_s, history
     )
     return {job.id: _follow_safely(job, file_of(job.id), look) for job in jobs}
 
@@ -169,6 +173,7 @@ def _with_look(
         look.telemetry_of(job.id, key) if look.telemetry_of else None,
         searched,
         look.user_patterns,
+        look.history,
     )
     for follow in _FOLLOWERS:
         followed, found = follow(record.tasks[key], seen)

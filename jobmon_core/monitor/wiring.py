@@ -309,6 +309,7 @@ class MonitorFactory:
             files_elsewhere=lambda job: machine.outputs() if (machine := ctx.machine(job)) else None,
             lineages=ctx.lineages,
             every_s=self._policy(lambda _: None).progress_every_s,
+            history=home.history,
         )
 
     def _agent_launches(

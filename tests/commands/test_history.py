@@ -11,7 +11,10 @@ import time
 import pytest
 
 from jobmon_core.domain.job.history.record import HistoryRecord
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.store.history.lines import append
+from jobmon_core.store.jobs import JobStore
 from tests.support.shell import Shell
 
 T0 = 1_795_900_000
@@ -67,6 +70,15 @@ def test_one_run_is_shown_beside_earlier_ones_of_its_name(past: Shell) -> None:
     found = json.loads(past.jobmon("history", "12", "--json").stdout)
     assert [each["job_id"] for each in found["earlier"]] == ["11"]
     assert found["run"]["results"] == {"loss": 0.25}
+
+
+def test_a_running_job_is_shown_beside_earlier_ones_of_its_name(past: Shell) -> None:
+    task = Task("", JobState.RUNNING, "RUNNING", submit_s=T0 + 4000, start_s=T0 + 4300)
+    JobStore(past.state).save(WatchedJob("t-20", 20, T0 + 4000.0, name="train", tasks={"": task}))
+    found = json.loads(past.jobmon("history", "20", "--json").stdout)
+    assert (found["run"]["state"], found["run"]["wait_s"], found["run"]["ended_at"]) == ("RUNNING", 300, None)
+    assert [each["job_id"] for each in found["earlier"]] == ["12", "11"]
+    assert found["unusual"] == []
 
 
 def test_csv_holds_no_formula_and_the_keys_of_the_json(past: Shell) -> None:

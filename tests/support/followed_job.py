@@ -25,6 +25,7 @@ class FollowedJob:
     def __init__(self, folder: Path, settings: JobSettings | None = None) -> None:
         """Begin without a log; the progress file is in the same folder."""
         self.log, self.folder, self.now_s = folder / "job.out", folder, float(START_S)
+        self.history = folder / "history"  # of ended runs
         logs = LogPaths(str(self.log), str(self.log), BY_SLURM)
         self.job = WatchedJob(
             "slurm-12-x", 12, START_S - 10.0, logs=logs, settings=settings, tasks={"": RUNNING}
@@ -42,6 +43,7 @@ class FollowedJob:
             lambda job_id: self.folder / f"{job_id}.json",
             self.now_s,
             telemetry_of=self.telemetry,
+            history=self.history,
         )
         return found["slurm-12-x"].events
 

@@ -14,6 +14,8 @@ from jobmon.views.running import job_progress
 from jobmon.views.top.drawing import UNICODE
 from jobmon_core.app.jobs.progress import ProgressReport
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
+from jobmon_core.domain.job.history.baseline import Usual
+from jobmon_core.domain.job.history.running import Comparison
 from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.logs.progress.figures import loss, percentage, units
 from jobmon_core.domain.logs.progress.model import Confidence, Estimate, Progress
@@ -77,6 +79,32 @@ def test_what_is_finished_is_counted_in_its_unit() -> None:
     assert units(Progress(67_300, None, "item")) == "67,300 items"
     assert units(Progress(1, None, "epoch")) == "1 epoch"
     assert units(Progress(1, 5, "epoch")) == "1/5 epochs"
+
+
+def beside(*run_s: float, restarts: int = 0) -> LiveTask:
+    """Return a task that has run for 2h 30m, beside earlier runs."""
+    start_s = int(NOW_S) - 9000
+    usual = Comparison(start_s, Usual(run_s=run_s))
+    status = status_of(job_of(replace(running_task(), start_s=start_s, restarts=restarts)))
+    return next(live_tasks(status, JobProgress(tasks={"": FollowedTask(compared=usual)}), NOW_S))
+
+
+def test_before_the_first_step_a_run_ends_when_runs_like_it_do_and_it_says_so() -> None:
+    task = beside(12_600.0, 12_600.0, 12_500.0)
+    at = clock(NOW_S + 3600, NOW_S)
+    text = f"usually in 1h ({at}), since the last 3 runs of its name took 3h 30m"
+    assert eta(task, NOW_S) == ending(task, NOW_S, UNICODE) == text
+    assert remaining(task, UNICODE) == "usually 1h"
+    assert task.estimate.remaining_s is None, "nothing is measured"
+    measured = replace(task, progress=progress_of(67_300, 100_000), usual=None)
+    assert "usually" not in eta(measured, NOW_S)
+
+
+def test_runs_that_differ_give_a_range_and_the_others_nothing() -> None:
+    assert remaining(beside(9600.0, 12_600.0, 16_200.0), UNICODE) == "usually 10m to 2h"
+    for run_s in ((9600.0, 12_600.0, 20_000.0), (12_600.0, 12_600.0), (8000.0, 8100.0, 8200.0)):
+        assert remaining(beside(*run_s), UNICODE) == ""
+    assert remaining(beside(12_600.0, 12_600.0, 12_500.0, restarts=1), UNICODE) == ""
 
 
 def live(estimate: Estimate, progress: Progress | None) -> LiveTask:

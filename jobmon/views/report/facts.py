@@ -135,7 +135,7 @@ def figures_of(data: ReportData) -> list[tuple[str, str]]:
     progress, is_running = data.progress.progress, data.live.group is StateGroup.RUNNING
     return [
         ("progress", progress_text(data)),
-        ("ETA", eta(data.live, data.now_s) if is_running and progress else ""),
+        ("ETA", eta(data.live, data.now_s) if is_running and (progress or data.live.usual) else ""),
         ("speed", pace_text(data)),
         ("loss", _loss_text(data)),
         ("metrics", ", ".join(metrics(progress)) if progress else ""),

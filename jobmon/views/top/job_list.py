@@ -38,7 +38,8 @@ LETTERS = {
     EventKind.TROUBLE: ("T", Style.ATTENTION, "trouble: its agents found a problem"),
     EventKind.DIVERGED: ("D", Style.BAD, "diverged: loss or gradient norm not finite or far too high"),
     EventKind.TIME_LIMIT: ("L", Style.ATTENTION, "will not end before its time limit"),
-    EventKind.SLOW: ("W", Style.ATTENTION, "slow: clearly slower than before"),
+    EventKind.SLOW: ("W", Style.ATTENTION, "slow: clearly slower than before, or than usual"),
+    EventKind.UNUSUAL: ("U", Style.ATTENTION, "unusual: unlike earlier runs of its name"),
 }
 NO_MONITOR = "!"
 OLD_DATA = "?"

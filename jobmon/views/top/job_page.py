@@ -159,6 +159,9 @@ def _facts(
         yield from _progress(live, progress, now_s, width, symbols)
     elif note(live) is None:
         yield _fact("Progress", Span("none in the log yet", Style.DIM))
+        if live.usual:
+            text = _fitting(width, ending(live, now_s, symbols), remaining(live, symbols))
+            yield _fact("ETA", Span(text))
     yield from _workers_and_memory(live, now_s, is_short=is_short)
     yield from _artifacts(live, now_s)
 

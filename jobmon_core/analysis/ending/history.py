@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.ending.measured_use import node_histories
+from jobmon_core.analysis.usual import runs_like
 from jobmon_core.domain.job.history.baseline import unusual
 from jobmon_core.domain.job.history.nodes import SLOW, blamed_node, is_node_failure
 from jobmon_core.domain.job.history.record import Surroundings, record_of
@@ -26,8 +27,7 @@ def with_history(job: WatchedJob, found: Mapping[str, Diagnosis], files: EndFile
     """Add in what each task stands out among earlier runs, a node that kills runs, and what it cost."""
     now_s = files.now()
     runs = [*_runs(job, found, files, now_s)]
-    alike = [each for each in recent(files.history, job.name) if (each.run or each.name) == job.label]
-    alike.sort(key=lambda each: each.ended_s or 0, reverse=True)
+    alike = runs_like(files.history, job)
     of_all = recent(files.history) if any(_may_blame_node(run, alike) for run in runs) else []
     return {
         run.task: replace(

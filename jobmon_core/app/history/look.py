@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.analysis.usual import run_so_far
 from jobmon_core.app.jobs.find import find_job
-from jobmon_core.domain.errors import UnknownJob
+from jobmon_core.domain.errors import StateUnreadable, UnknownJob
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.job.history.baseline import unusual
 from jobmon_core.domain.job.history.lineage_cost import lineage_cost
 from jobmon_core.domain.job.history.nodes import WINDOW_S, blamed_node, slow_nodes, suspect_nodes
+from jobmon_core.domain.job.history.record import NAMES_OF_SBATCH
 from jobmon_core.domain.job.history.totals import SORTS, TIMES, RunTotals, Wanted
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.store.history.index import open_history
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ MAX_LISTED = 1_000  # runs on the page
 _MAX_WEEKS = 60  # of more, months are shown
 MAX_ALIKE = 10  # earlier runs that one is compared with
 _MAX_LIKE = 500  # that a submission is compared with: arrays have many
-_NAMES_OF_SBATCH = ("wrap", "sbatch")  # for commands, and scripts from stdin, that have nothing in common
 
 
 class Past(NamedTuple):
@@ -137,19 +138,21 @@ def _by_outcome(history: History, wanted: Wanted, by: str) -> dict[str, list[Run
 
 
 def run_among(ctx: Context, argument: str) -> Among:
-    """Return the latest run of a job, and the earlier runs of its name.
+    """Return the latest run of a job, as far as it has come, and the earlier runs of its name.
 
     Raises:
         UnknownJob: the history has no such run.
         StorageFailed: the history cannot be read.
     """
     with open_history(ctx.home.history) as history:
-        run = _run(ctx, history, argument)
+        run = _running(ctx, argument) or _run(ctx, history, argument)
         alike = history.records(Wanted(until_s=run.ended_s, name=literal(run.label)), MAX_ALIKE)
         parts = _runs_of_work(history, run)
         around = history.records(Wanted(since_s=(run.ended_s or 0) - WINDOW_S, until_s=run.ended_s))
     earlier = [each for each in alike if each.key != run.key]
-    found = [*unusual(run, earlier, argument), *map(_blamed, blamed_node(run, around))]
+    found: list[Finding] = []
+    if run.ended_s is not None:  # until then, its monitor judges what can be judged
+        found = [*unusual(run, earlier, argument), *map(_blamed, blamed_node(run, around))]
     return Among(run, earlier, found, lineage_cost(parts))
 
 
@@ -211,11 +214,27 @@ def experience(ctx: Context, name: str, script: str) -> Experience:
     now_s = ctx.clock.now()
     with open_history(ctx.home.history) as history:
         found = history.records(Wanted(script=script), _MAX_LIKE) if script else []
-        if name not in _NAMES_OF_SBATCH:
+        if name not in NAMES_OF_SBATCH:
             found += history.records(Wanted(name=literal(name)), _MAX_LIKE)
         recent = history.records(Wanted(since_s=now_s - WINDOW_S))
     alike = sorted({run.key: run for run in found}.values(), key=lambda run: -(run.ended_s or 0))
     return Experience(alike, [*suspect_nodes(recent, now_s), *slow_nodes(recent, now_s)])
+
+
+def _running(ctx: Context, argument: str) -> HistoryRecord | None:
+    try:
+        job, ref = find_job(ctx, argument)
+    except (UnknownJob, StateUnreadable):
+        return None
+    tasks = [
+        task
+        for task in job.tasks.values()
+        if task.state.phase is Phase.ACTIVE and not task.end and ref.key in ("", task.key)
+    ]
+    if len(tasks) != 1:
+        return None
+    followed = ctx.progress_file(job.id).read().tasks.get(tasks[0].key)
+    return run_so_far(job, tasks[0], followed, ctx.clock.now())
 
 
 def literal(name: str) -> str:

@@ -52,6 +52,14 @@ class TaskAgents(NamedTuple):
 _NO_AGENTS = TaskAgents()
 
 
+class UsualEnd(NamedTuple):
+    """When a task ends if it takes as long as runs like it: one time, or the shortest and the longest."""
+
+    runs: int
+    run_s: tuple[float, ...]
+    left_s: tuple[float, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class LiveTask:
     """One task of a watched job, or all that are pending of an array, and its progress."""
@@ -70,6 +78,7 @@ class LiveTask:
     is_stale: bool = False  # its data are older than one polling interval
     agents: TaskAgents = _NO_AGENTS  # of a running task
     launch: LaunchState | None = None  # how its latest run was launched
+    usual: UsualEnd | None = None  # while nothing measured says when it ends
 
     @property
     def problems(self) -> tuple[EventKind, ...]:
@@ -104,6 +113,8 @@ def live_tasks(
             pending.append(task)
             continue
         followed = progress.tasks.get(task.key, _NO_PROGRESS)
+        found, pause_s = _outlook(status, group, followed, now_s)
+        is_unknown = group is StateGroup.RUNNING and found.remaining_s is None and pause_s is None
         yield LiveTask(
             f"{job.id} {task.key}",
             str(ref_of(job.job_id, task.key)),
@@ -111,13 +122,15 @@ def live_tasks(
             group,
             task,
             followed,
-            *_outlook(status, group, followed, now_s),
+            found,
+            pause_s,
             ongoing_now(progress, task, now_s) if group is StateGroup.RUNNING else (),
             _events_of(progress, task.key),
             progress.artifacts_of(task.key),
             is_stale and group in ACTIVE,
             agents.get(task.key, _NO_AGENTS),
             followed.launch,
+            _usual_end(job, task, followed, now_s) if is_unknown else None,
         )
     if pending or job.pending_indices or not job.tasks:
         # a task that is the only pending one keeps its id when it starts
@@ -149,6 +162,19 @@ def _outlook(
     if pause_s is None:
         return found, None
     return found.without_end(), pause_s if is_watched else None
+
+
+def _usual_end(job: WatchedJob, task: Task, followed: FollowedTask, now_s: float) -> UsualEnd | None:
+    """Return None also for a run that continues another, has done all, or takes longer than those before."""
+    found, progress = followed.compared, followed.progress
+    is_whole = not task.restarts and not (job.attempt and job.attempt.number)
+    has_done_all = progress is not None and progress.fraction == 1.0
+    if found is None or found.started_s != task.start_s or not is_whole or has_done_all:
+        return None
+    expected_s, age_s = found.usual.expected_run_s, now_s - found.started_s
+    if not expected_s or expected_s[0] <= age_s:
+        return None
+    return UsualEnd(len(found.usual.run_s), expected_s, tuple(each - age_s for each in expected_s))
 
 
 def task_group(job: WatchedJob, task: Task) -> StateGroup:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jobmon_core.domain.artifacts.model import Artifacts
+from jobmon_core.domain.job.history.running import Comparison
 from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.logs.progress.model import TaskProgress
 from jobmon_core.domain.node.launch.model import LaunchState
@@ -22,6 +23,7 @@ class FollowedTask(TaskProgress):
 
     launch: LaunchState | None = None  # of its latest run; None if that was not looked at
     triage: TriageState = _NO_TRIAGE
+    compared: Comparison | None = None  # with earlier runs like its latest one; None: not yet
 
 
 @dataclass(frozen=True, slots=True)

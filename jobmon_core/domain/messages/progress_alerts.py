@@ -26,6 +26,8 @@ _HEADLINES = {
     EventKind.TROUBLE: "Something is wrong",
     EventKind.NOT_RESUMED: "The training may not have resumed",
     EventKind.LATE_WRITER: "An earlier attempt still writes",
+    EventKind.UNUSUAL: "Unlike earlier runs",
+    EventKind.LONG_WAIT: "A longer wait than usual",
     EventKind.RESUMED: "Resumed",
     EventKind.RECOVERED: "Recovered",
     EventKind.LAUNCHED: "Launched",

@@ -27,6 +27,25 @@ def test_a_stall_is_told_once() -> None:
     assert "`jobmon logs 12`" in entry.message.advice
 
 
+def test_what_is_unlike_earlier_runs_is_told_once_and_points_to_them() -> None:
+    advice = "Compare what changed (`jobmon diff JOBID`), and the nodes (`jobmon history JOBID`)."
+    slow = Event(
+        200.0,
+        EventKind.SLOW,
+        "slower than usual: 2 s per step; the last 5 took 1 s",
+        subject="slower_than_usual",
+        advice=advice,
+        title="Slower than usual",
+    )
+    job = with_progress_alerts(JOB, (slow,), 210.0)
+    assert with_progress_alerts(job, (slow,), 240.0) == job
+    (entry,) = job.outbox
+    assert entry.message.headline == "Slower than usual"
+    assert "`jobmon history 12`" in entry.message.advice
+    waited = replace(slow, kind=EventKind.LONG_WAIT, subject="longer_wait_than_usual", advice="")
+    assert len(with_progress_alerts(JOB, (waited,), 210.0).outbox) == 1
+
+
 def test_the_next_stall_is_told_again() -> None:
     later = Event(900.0, EventKind.STALLED, "no progress for 12m (step 2,000 of 5,000)")
     job = with_progress_alerts(JOB, (STALLED, RECOVERED, later), 910.0)

@@ -260,7 +260,7 @@ def test_help_is_wrapped_in_a_narrow_window_and_says_if_it_is_not_all_of_it() ->
     at = lines.index("  D                diverged: loss or")
     assert lines[at + 1] == "                   gradient norm not"
     low = screen(model, 80, 10)
-    assert low[-2] == "... 14 more lines; enlarge the window"
+    assert low[-2] == "... 15 more lines; enlarge the window"
 
 
 def test_the_ids_of_one_array_do_not_take_the_names_from_all_rows_of_a_narrow_window() -> None:

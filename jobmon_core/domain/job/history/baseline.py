@@ -8,10 +8,10 @@ nothing can be said.
 from __future__ import annotations
 
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core.domain.finding import Finding, Severity
-from jobmon_core.domain.humanize import duration, listed, number, size
+from jobmon_core.domain.humanize import duration, listed, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,52 +22,101 @@ COMPARED = 5  # the latest earlier runs that count
 _MAX_SPREAD = 0.3  # (highest - lowest) / median of these
 # with 1.1 times the highest, 3.6 % of runs were wrong with a noise of 15 %
 _OVER_MEDIAN, _OVER_HIGHEST = 1.2, 1.15
+_MIN_STARTS = 3  # runs, to expect a start or an end
+_USUAL_STARTS, _MIN_TIMEOUT_S = 3.0, 300.0
+_MAX_RANGE = 2.0  # from the shortest to the longest run: more says nothing
+
+
+class Usual(NamedTuple):
+    """The figures of the last successful runs like one, at most `COMPARED` of each, the latest first."""
+
+    unit: str = ""
+    step_s: tuple[float, ...] = ()  # seconds per unit
+    memory_peak: tuple[float, ...] = ()
+    idle_percent: tuple[float, ...] = ()  # of the time of GPUs
+    wait_s: tuple[float, ...] = ()
+    first_progress_s: tuple[float, ...] = ()
+    run_s: tuple[float, ...] = ()  # of first attempts: others continue one
+
+    @property
+    def launch_timeout_s(self) -> float | None:
+        """When a run without progress is late: after three times the usual, and never before five minutes.
+
+        None with fewer than three runs.
+        """
+        known = self.first_progress_s
+        if len(known) < _MIN_STARTS:
+            return None
+        return max(_MIN_TIMEOUT_S, _USUAL_STARTS * median(known), *known)
+
+    @property
+    def expected_run_s(self) -> tuple[float, ...]:
+        """The run time, or the shortest and the longest; empty if the runs are too few or too different."""
+        known = self.run_s
+        if len(known) < _MIN_STARTS or not min(known) or max(known) > _MAX_RANGE * min(known):
+            return ()
+        return (median(known),) if agree(known) else (min(known), max(known))
 
 
 class Figure(NamedTuple):
     """One figure of a run, of which more is worse."""
 
     id: str
-    value: Callable[[HistoryRecord], float | None]
+    of: str  # its name in `HistoryRecord` and in `Usual`
+    least: float  # a smaller difference from the usual is not worth a word
     text: Callable[[float], str]
     what: str  # completes "this run"
     advice: str
 
 
-def _idle_percent(run: HistoryRecord) -> float | None:
-    return None if run.gpu_percent is None else 100.0 - run.gpu_percent
-
-
+SLOWER, MORE_MEMORY = "slower_than_usual", "more_memory_than_usual"
+LESS_GPU, LONGER_WAIT = "less_gpu_than_usual", "longer_wait_than_usual"
 FIGURES = (
     Figure(
-        "slower_than_usual",
-        lambda run: run.step_s,
-        lambda value: f"{number(value)} s",
+        SLOWER,
+        "step_s",
+        0.0,
+        lambda value: f"{value:.3g} s",
         "is slower than usual: {} per {unit}",
         "Compare what changed (`jobmon diff {job}`), and the nodes (`jobmon history {job}`).",
     ),
     Figure(
-        "more_memory_than_usual",
-        lambda run: run.memory_peak,
+        MORE_MEMORY,
+        "memory_peak",
+        2.0**29,
         size,
         "takes more memory than usual: {}",
         "Request more memory before it is killed, or look what changed (`jobmon diff {job}`).",
     ),
     Figure(
-        "less_gpu_than_usual",
-        _idle_percent,
+        LESS_GPU,
+        "idle_percent",
+        10.0,
         lambda value: f"{value:.0f}%",
         "leaves its GPUs idle for longer than usual: {} of the time",
         "See what it waits for: `jobmon show {job}`.",
     ),
-    Figure(
-        "longer_wait_than_usual",
-        lambda run: run.wait_s,
-        duration,
-        "waited for longer than usual: {}",
-        "",
-    ),
+    Figure(LONGER_WAIT, "wait_s", 600.0, duration, "waited for longer than usual: {}", ""),
 )
+
+
+def usual_of(alike: Iterable[HistoryRecord], unit: str | None = None) -> Usual:
+    """Return the figures of these runs, the latest first: those that succeeded without doubt.
+
+    The pace is that of runs that count ``unit``; None: what the latest of them counts.
+    """
+    runs = [each for each in alike if each.outcome == "success" and not each.doubtful]
+    if unit is None:
+        unit = next((each.unit for each in runs if each.step_s is not None), "")
+    of = {
+        "step_s": [each for each in runs if each.unit == unit],
+        "run_s": [each for each in runs if not each.attempt],
+    }
+    known: dict[str, Any] = {
+        name: [value for run in of.get(name, runs) if (value := getattr(run, name)) is not None]
+        for name in Usual._fields[1:]
+    }
+    return Usual(unit, **{name: tuple(values[:COMPARED]) for name, values in known.items()})
 
 
 def usual_range(earlier: Sequence[float]) -> tuple[float, float] | None:
@@ -98,13 +147,15 @@ def unusual(run: HistoryRecord, alike: Iterable[HistoryRecord], job: str) -> Ite
 
     ``job`` is what commands call it. Only runs that count the same unit are compared.
     """
-    succeeded = [each for each in alike if each.outcome == "success" and not each.doubtful]
+    return unlike(run, usual_of(alike, run.unit), job)
+
+
+def unlike(run: HistoryRecord, usual: Usual, job: str) -> Iterator[Finding]:
+    """Yield in what a run stands out; ``usual`` has the pace of runs that count the same unit."""
     for figure in FIGURES:
-        like = [each for each in succeeded if figure.id != "slower_than_usual" or each.unit == run.unit]
-        earlier = [value for each in like if (value := figure.value(each)) is not None]
-        value = figure.value(run)
-        if value is not None and is_unusual(value, earlier):
-            texts = [figure.text(each) for each in earlier[:COMPARED]]
+        value, earlier = getattr(run, figure.of), getattr(usual, figure.of)
+        if value is not None and is_unusual(value, earlier) and value - median(earlier) >= figure.least:
+            texts = [figure.text(each) for each in earlier]
             what = figure.what.format(figure.text(value), unit=run.unit or "unit")
             text = f"this run {what}; the last {COMPARED} took {listed(texts, COMPARED)}"
             yield Finding(Severity.WARNING, text, figure.advice.format(job=job), tuple(texts), id=figure.id)

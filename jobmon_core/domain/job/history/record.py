@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.report.usage import NodeHistory
     from jobmon_core.domain.job.tracking.model import End, Task, WatchedJob
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis
-    from jobmon_core.domain.logs.progress.model import Sample, TaskProgress
+    from jobmon_core.domain.logs.progress.model import History, Sample, TaskProgress
     from jobmon_core.domain.slurm.rows import GpuUsage, JobRow, Usage
 
 BUSY_CLASSES = 10  # of GPU utilisation: below 10 %, below 20 % ...
+NAMES_OF_SBATCH = ("wrap", "sbatch")  # for commands, and scripts from stdin, that have nothing in common
 MAX_RESULTS = 12  # values of one run that are kept
 _HOUR_S = 3600.0
 
@@ -77,6 +78,7 @@ class HistoryRecord(NamedTuple):
     cpu_s: float | None = None
     memory_requested: int | None = None
     memory_peak: int | None = None
+    node_peak: int | None = None  # likewise of one node, and only as agents measured it
     gpu_percent: float | None = None  # mean utilisation
     gpu_busy_s: tuple[int, ...] = ()  # GPU-seconds by utilisation, in `BUSY_CLASSES` classes
     gpu_idle_s: int = 0  # GPU-seconds with a utilisation below `IDLE_PERCENT`
@@ -85,6 +87,7 @@ class HistoryRecord(NamedTuple):
     began: float | None = None  # the units that were done before it, if it went on from an earlier run
     unit: str = ""
     step_s: float | None = None  # median seconds per unit
+    first_progress_s: float | None = None  # from its start until its log showed progress
     results: dict[str, float] = {}  # noqa: RUF012 - of a named tuple, never changed
     rate: float | None = None  # the price of an hour of its resources, as configured when it ended
     currency: str = ""
@@ -116,6 +119,13 @@ class HistoryRecord(NamedTuple):
         if self.started_s is None:
             return None
         return max(0.0, self.started_s - (self.eligible_s or self.submit_s))
+
+    @property
+    def idle_percent(self) -> float | None:
+        """For how much of the time its GPUs did nothing."""
+        if self.gpu_percent is None:
+            return None
+        return 100.0 - self.gpu_percent
 
     @property
     def gpu_hours(self) -> float:
@@ -215,6 +225,7 @@ def record_of(job: WatchedJob, task: Task, end: End, around: Surroundings, now_s
         cpu_s=usage.cpu_s,
         memory_requested=usage.requested_bytes,
         memory_peak=usage.max_rss_bytes,
+        node_peak=measured.node_peak_bytes,
         gpu_percent=_mean_percent(measured.gpu or usage.gpu),
     )
     record = _with_rate(_with_gpus(record, around.nodes), usage, around.prices)
@@ -321,6 +332,7 @@ def _with_progress(record: HistoryRecord, followed: TaskProgress) -> HistoryReco
         total=progress.total,
         unit=progress.unit,
         step_s=_rounded(step_s(followed.history.samples)),
+        first_progress_s=_rounded(first_progress_s(followed.history, record.started_s)),
         results=dict(known[:MAX_RESULTS]),
     )
 
@@ -344,6 +356,14 @@ def step_s(samples: Sequence[Sample]) -> float | None:
         if later.current > earlier.current and later.at_s > earlier.at_s
     ]
     return median(paces) if paces else None
+
+
+def first_progress_s(history: History, started_s: float | None) -> float | None:
+    """Return how long after its start a run showed progress; None if it was seen once or began again."""
+    is_of_run = history.started_s in (None, started_s)
+    if started_s is None or not is_of_run or not history.samples[1:]:
+        return None
+    return max(0.0, history.samples[0].at_s - started_s)
 
 
 def _first(*values: float | None) -> float:

@@ -10,6 +10,7 @@ from jobmon_core.domain.job.history.prices import Prices
 from jobmon_core.domain.job.history.record import (
     HistoryRecord,
     Surroundings,
+    first_progress_s,
     record_of,
     record_of_row,
     step_s,
@@ -17,7 +18,7 @@ from jobmon_core.domain.job.history.record import (
 from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings
 from jobmon_core.domain.job.report.usage import NodeHistory
 from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
-from jobmon_core.domain.logs.diagnosis.model import Diagnosis, Quote
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis, MeasuredUse, Quote
 from jobmon_core.domain.logs.progress.model import History, Progress, TaskProgress
 from jobmon_core.domain.logs.progress.model import Sample as ProgressSample
 from jobmon_core.domain.node.telemetry.model import Gpu, Sample
@@ -108,6 +109,21 @@ def test_the_pace_ignores_a_pause_and_a_count_that_goes_back() -> None:
     steps = ((0, 0.0), (1, 10.0), (2, 20.0), (500, 30.0), (501, 0.0), (502, 10.0))
     assert step_s([ProgressSample(float(at_s), current) for at_s, current in steps]) == 0.1
     assert step_s([ProgressSample(0.0, 1.0)]) is None
+
+
+def test_the_first_progress_is_that_of_this_program_and_known_only_if_more_follows() -> None:
+    samples = (ProgressSample(1_640.0, 1.0), ProgressSample(1_700.0, 2.0))
+    assert first_progress_s(History(1_600.0, samples), 1_600) == 40.0
+    assert first_progress_s(History(1_600.0, samples[:1]), 1_600) is None
+    assert first_progress_s(History(1_650.0, samples), 1_600) is None, "it began again"
+    around = Surroundings(progress=TaskProgress(Progress(2.0), History(1_600.0, samples)))
+    assert of(around=around).first_progress_s == 40.0
+
+
+def test_the_memory_of_a_node_is_what_agents_measured() -> None:
+    found = Diagnosis("", "", "", "", measured=MeasuredUse(node_peak_bytes=5))
+    record = of(task=replace(TASK, diagnosis=found))
+    assert (record.memory_peak, record.node_peak) == (7, 5)
 
 
 def test_accounting_alone_gives_a_record_of_an_ended_run_only() -> None:

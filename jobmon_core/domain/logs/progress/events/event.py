@@ -32,6 +32,8 @@ class EventKind(StrEnum):
     RESUMED = "resumed"  # an attempt of a lineage went on from its checkpoint
     NOT_RESUMED = "not resumed"  # or it did not, or may not have
     LATE_WRITER = "late writer"  # an earlier attempt still changes a checkpoint
+    UNUSUAL = "unusual"  # compared with earlier runs like it
+    LONG_WAIT = "long wait"  # likewise, for its start
     RECOVERED = "recovered"  # from one of the `WARNINGS`
 
 
@@ -44,7 +46,7 @@ class Event:
     text: str  # one line
     task: str = ""  # its key; empty for the whole job
     ended: EventKind | None = None  # of RECOVERED: what is over; None for everything
-    subject: str = ""  # of ERROR and TROUBLE, and their recoveries: which, e.g. the id of a pattern
+    subject: str = ""  # which error, trouble etc., and of its recovery; e.g. the id of a pattern
     is_critical: bool = False  # the job will probably fail, or waste all its time
     advice: str = ""  # one line; empty for the usual advice about this kind
     evidence: tuple[str, ...] = ()
@@ -77,6 +79,8 @@ WARNINGS = (
     EventKind.TROUBLE,
     EventKind.NOT_RESUMED,
     EventKind.LATE_WRITER,
+    EventKind.UNUSUAL,
+    EventKind.LONG_WAIT,
 )
 
 

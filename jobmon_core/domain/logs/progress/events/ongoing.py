@@ -22,6 +22,7 @@ LASTING = (  # the worst first
     EventKind.TROUBLE,
     EventKind.TIME_LIMIT,
     EventKind.SLOW,
+    EventKind.UNUSUAL,
 )
 
 _MIN_SAMPLES = 3  # with fewer, nothing is known about pauses

@@ -1,0 +1,120 @@
+"""Compare a running task with earlier runs of its name, whose figures are read once in each run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.analysis.ending.measured_use import node_histories
+from jobmon_core.analysis.followed_task import ReadTask, TaskLook, running_since_s
+from jobmon_core.domain.before.pending.wait import wait_of
+from jobmon_core.domain.job.history.baseline import SLOWER, usual_of
+from jobmon_core.domain.job.history.record import NAMES_OF_SBATCH, HistoryRecord, step_s
+from jobmon_core.domain.job.history.running import (
+    LATE,
+    Comparison,
+    RunSoFar,
+    compared,
+    has_gpu_use,
+    has_pace,
+)
+from jobmon_core.domain.job.report.usage import measured_use
+from jobmon_core.store.history.lines import recent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from jobmon_core.domain.job.history.baseline import Usual
+    from jobmon_core.domain.job.report.usage import NodeHistory
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.progress.events.event import Event
+    from jobmon_core.domain.logs.progress.model import TaskProgress
+
+_MEASURE_INTERVAL_S = 600.0  # between two looks at all that agents measured
+
+
+def runs_like(history: Path, job: WatchedJob) -> list[HistoryRecord]:
+    """Return earlier runs of the name of a job, the latest first, as far as `recent` goes back."""
+    if job.label in NAMES_OF_SBATCH:
+        return []
+    alike = [each for each in recent(history, job.name) if (each.run or each.name) == job.label]
+    return sorted(alike, key=lambda each: each.ended_s or 0, reverse=True)
+
+
+def look_at_usual(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Event, ...]]:
+    """Return a running task after one more comparison, and what is new."""
+    started_s = look.task.start_s
+    if look.history is None or started_s is None or not look.job.name:  # which the first looks may lack
+        return before, ()
+    known = before.compared
+    if known is None or known.started_s != started_s:
+        # the scheduler knows the memory of single processes, so only what agents measured counts
+        alike = (each._replace(memory_peak=each.node_peak) for each in runs_like(look.history, look.job))
+        ongoing = known.ongoing if known else ()
+        known = Comparison(float(started_s), usual_of(alike), ongoing=ongoing)
+    run = _judged(before, look, known.usual)
+    is_due = look.now_s - known.measured_s >= _MEASURE_INTERVAL_S
+    if look.telemetry and is_due and (known.usual.memory_peak or known.usual.idle_percent):
+        nodes = node_histories(look.telemetry, started_s)
+        run = _with_measures(run, before, nodes, known.usual)
+        known = known._replace(measured_s=look.now_s)
+    after, events = compared(known, RunSoFar(look.now_s, run, _late_s(before, look), _told(before)))
+    return replace(before, compared=after), events
+
+
+def run_so_far(job: WatchedJob, task: Task, followed: TaskProgress | None, now_s: float) -> HistoryRecord:
+    """Return what the queue and the log show of a running task, as of ``now_s``."""
+    wait, started_s = wait_of(task), task.start_s
+    run = HistoryRecord(job.job_id, task.submit_s or 0, now_s, task=task.key, name=job.name, nodes=task.nodes)
+    run = run._replace(run=job.own_settings.run, state=task.raw_state, state_id=job.id)
+    if wait and started_s:
+        run = run._replace(
+            started_s=started_s, eligible_s=started_s - wait.eligible_s, run_s=now_s - started_s
+        )
+    if followed and followed.progress:
+        run = run._replace(unit=followed.progress.unit, step_s=step_s(followed.history.samples))
+    return run
+
+
+def _judged(followed: ReadTask, look: TaskLook, usual: Usual) -> HistoryRecord:
+    """Return the run with those of its figures alone that can be judged now."""
+    run = run_so_far(look.job, look.task, followed, look.now_s)
+    if look.job.is_array or look.task.restarts:  # whose tasks may wait for each other
+        run = run._replace(started_s=None)
+    if run.unit != usual.unit or not has_pace(followed.history):
+        run = run._replace(step_s=None)
+    return run
+
+
+def _with_measures(
+    run: HistoryRecord, followed: ReadTask, nodes: Sequence[NodeHistory], usual: Usual
+) -> HistoryRecord:
+    """Add what agents measured: the peak of the memory, and the GPUs since the first progress."""
+    samples = followed.history.samples
+    run = run._replace(memory_peak=measured_use(nodes).node_peak_bytes)
+    if not samples:
+        return run
+    since_s = samples[0].at_s
+    computing = [
+        replace(node, samples=tuple(each for each in node.samples if each.at_s > since_s)) for node in nodes
+    ]
+    gpu = measured_use(computing).gpu
+    if gpu and gpu.percent is not None and has_gpu_use(gpu.measured_s or 0.0, usual):
+        run = run._replace(gpu_percent=gpu.percent)
+    return run
+
+
+def _late_s(followed: ReadTask, look: TaskLook) -> float | None:
+    if followed.progress or followed.history.samples or look.job.own_settings.launch_timeout_s is not None:
+        return None
+    return look.now_s - running_since_s(look.task)
+
+
+def _told(followed: ReadTask) -> tuple[str, ...]:
+    """Return what needs no telling, since its own past shows that it is slow, or its launch failed."""
+    told = {
+        SLOWER: followed.known_problems.usual_pace is not None,
+        LATE: followed.launch is not None and followed.launch.reported is not None,
+    }
+    return tuple(name for name, is_told in told.items() if is_told)
