@@ -62,7 +62,7 @@ def lineage_text(found: LineageCost) -> str:
         )
         if cost
     ]
-    text = f"All {found.runs} runs of this job cost {money(found.cost, found.currency)}"
+    text = f"The {found.runs} runs of this job cost {money(found.cost, found.currency)}"
     if found.per_unit is not None:
         text += f", {money(found.per_unit, found.currency)} per {found.unit}"
     return f"{text}; of it {', '.join(parts)}." if parts else f"{text}."

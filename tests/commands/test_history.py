@@ -233,7 +233,7 @@ def test_a_lineage_is_shown_with_what_all_its_attempts_cost(shell: Shell) -> Non
     append(shell.home / "state" / "history", [first, second], "a", float(T0))
     text = " ".join(shell.jobmon("history", "13").stdout.split())
     expected = (
-        "All 2 runs of this job cost 4.00 EUR, 0.0027 EUR per step; of it 2.00 EUR in runs without success"
+        "The 2 runs of this job cost 4.00 EUR, 0.0027 EUR per step; of it 2.00 EUR in runs without success"
     )
     assert f"{expected}, 0.50 EUR for steps that were done again, 0.20 EUR while GPUs were idle." in text
     lineage = json.loads(shell.jobmon("history", "12", "--json").stdout)["lineage"]

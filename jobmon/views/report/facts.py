@@ -24,7 +24,7 @@ from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.overview import end_text
 from jobmon_core.domain.before.pending.wait import wait_json
 from jobmon_core.domain.finding import Finding, Severity
-from jobmon_core.domain.humanize import count, duration, joined, rate, text_of
+from jobmon_core.domain.humanize import count, duration, joined, money, rate, text_of
 from jobmon_core.domain.job.history.record import HistoryRecord, gpu_busy_s, step_s
 from jobmon_core.domain.job.report.series import loss_summary
 from jobmon_core.domain.job.report.usage import energy_kwh
@@ -115,8 +115,8 @@ def times(data: ReportData) -> list[tuple[str, str]]:
     rows = [*time_rows(data.job, data.task, data.now_s)]
     if nodes := nodes_of(data.task):
         rows.append(("nodes", nodes))
-    if data.task.diagnosis and data.task.diagnosis.cost:
-        rows.append(("cost", data.task.diagnosis.cost.text))
+    if cost := data.task.diagnosis and data.task.diagnosis.cost:
+        rows.append(("cost", money(cost.amount, cost.currency)))
     if data.lineage:
         rows.append(("lineage", lineage_text(data.lineage, data.job.id)))
     return rows

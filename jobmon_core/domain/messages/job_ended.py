@@ -183,7 +183,7 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
     if used := efficiency_line(_efficiency(task, end)):
         yield Field("Efficiency", used)
     if found and found.cost:
-        yield Field("Cost", found.cost.text)
+        yield Field("Cost", money(found.cost.amount, found.cost.currency))
     if task.restarts:
         yield Field("Restarts", f"{task.restarts}; all details are from the last run")
     yield from where_fields(job, end.nodes)

@@ -9,10 +9,11 @@ import pytest
 
 from jobmon_core.analysis.ending.files import EndFiles
 from jobmon_core.analysis.ending.history import with_history
+from jobmon_core.domain.job.history.prices import Prices
 from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
-from jobmon_core.domain.logs.diagnosis.model import Diagnosis
+from jobmon_core.domain.logs.diagnosis.model import Cost, Diagnosis
 from jobmon_core.domain.logs.progress.model import History, Progress
 from jobmon_core.domain.logs.progress.model import Sample as ProgressSample
 from jobmon_core.domain.slurm.rows import Usage
@@ -54,14 +55,24 @@ EARLIER = [
 def compared(
     folder: Path, job: WatchedJob = JOB, cause: str | None = None, progress: JobProgress = NO_PROGRESS
 ) -> str:
+    return diagnosed(folder, job, cause, progress).compared
+
+
+def diagnosed(
+    folder: Path,
+    job: WatchedJob = JOB,
+    cause: str | None = None,
+    progress: JobProgress = NO_PROGRESS,
+    prices: Prices | None = None,
+) -> Diagnosis:
     def read() -> JobProgress:
         return progress
 
     telemetry = TaskTelemetry(folder / "none")
     files = EndFiles(
         read, read, folder, lambda _: {}, lambda *_: folder, lambda *_: telemetry, folder, lambda: NOW_S
-    )
-    return with_history(job, {"": Diagnosis(cause, "", "", "")}, files)[""].compared
+    )._replace(prices=lambda: prices)
+    return with_history(job, {"": Diagnosis(cause, "", "", "")}, files)[""]
 
 
 def test_a_run_that_takes_more_memory_than_the_last_five_of_its_name_says_so(tmp_path: Path) -> None:
@@ -119,3 +130,12 @@ def test_a_run_on_a_slow_node_says_so(tmp_path: Path) -> None:
     text = compared(tmp_path, progress=JobProgress(tasks={"": progress}))
     assert text.startswith("6 of 6 runs were slow on n77 (1.6 times the usual time per unit), 0 of ")
     assert "avoid it with `--exclude=n77`" in text
+
+
+def test_with_prices_the_diagnosis_says_what_the_run_cost(tmp_path: Path) -> None:
+    prices = Prices("EUR", {"a100": 6.0})
+    end = replace(END, usage=replace(END.usage, gpus=2, gpu_types="a100"))
+    job = replace(JOB, tasks={"": replace(JOB.tasks[""], end=end)})
+    assert diagnosed(tmp_path, job, prices=prices).cost == Cost(2.0, "EUR")  # ten minutes
+    assert diagnosed(tmp_path, job).cost is None
+    assert diagnosed(tmp_path, JOB, prices=prices).cost is None  # of CPUs there is no price

@@ -8,16 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.jobs.efficiency import RunEfficiency, collect
+from jobmon_core.app.jobs.efficiency import RunEfficiency, collect, costs_of
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import UnknownJob
+from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.many.groups.model import Group, Member
+from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import GpuSource, Usage
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.scheduler.slurm.commands import ACCOUNTING_FIELDS, SEP
+from jobmon_core.store.history.lines import append
 from jobmon_core.store.home import Home
 from tests.support.clock import FakeClock
 from tests.support.fake_runner import Answer, FakeRunner, said
@@ -172,3 +175,19 @@ def test_a_local_job_needs_no_slurm(tmp_path: Path) -> None:
     assert [*shown(runs)] == ["7"]
     assert not jobs.queries
     assert not problems
+
+
+def test_costs_are_those_of_the_history_by_currency_and_none_without_prices(tmp_path: Path) -> None:
+    ctx = Context(Home(tmp_path), {})
+    run = HistoryRecord(12, 1, 1.0, started_s=5, run_s=7200.0, rate=2.0, currency="EUR")
+    others = [
+        run._replace(job_id=13, currency="USD"),
+        run._replace(job_id=14, rate=None, currency=""),
+        run._replace(submit_s=2, started_s=9),  # another run of the first job
+    ]
+    append(tmp_path / "state" / "history", [run, *others], "a", 1.0)
+    shown = [RunEfficiency(JobRef(job_id), "train", None, 5) for job_id in (12, 13, 14, 15)]
+    assert costs_of(ctx, shown) == {}
+    (tmp_path / "config.json").write_text('{"prices": {"cpu": 1, "currency": "EUR"}}')
+    (tmp_path / "config.json").chmod(0o600)
+    assert costs_of(ctx, shown) == {"EUR": 4.0, "USD": 4.0}

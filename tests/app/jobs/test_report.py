@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from jobmon.views.report.facts import report_json, times
 from jobmon.views.report.html import report_html
 from jobmon_core.app.jobs.report import ReportData, collect_report
 from jobmon_core.context import Context
@@ -15,6 +16,7 @@ from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.report.series import Window
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import Cost, Diagnosis
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.store.home import Home
@@ -119,3 +121,16 @@ def test_a_job_without_a_run_is_not_called_pending_unless_slurm_says_so(
     with pytest.raises(JobmonError) as raised:
         collected(ctx, job)
     assert str(raised.value) == f"job 8123 {why}, so there is nothing to report"
+
+
+def test_a_report_says_what_the_run_cost_if_there_are_prices(ctx: Context) -> None:
+    job, progress = eventful_job()
+    (task,) = job.tasks.values()
+    found = task.diagnosis or Diagnosis(None, "", "", "")
+    priced = replace(task, diagnosis=replace(found, cost=Cost(1234.5, "EUR")))
+    data = collected(ctx, with_task(job, priced), progress)
+    assert ("cost", "1,234.50 EUR") in times(data)
+    assert (report_json(data)["cost"], report_json(data)["currency"]) == (1234.5, "EUR")
+    without = collected(ctx, job, progress)
+    assert "cost" not in dict(times(without))
+    assert report_json(without)["cost"] is None

@@ -29,6 +29,7 @@ BUSY_CLASSES = 10  # of GPU utilisation: below 10 %, below 20 % ...
 NAMES_OF_SBATCH = ("wrap", "sbatch")  # for commands, and scripts from stdin, that have nothing in common
 MAX_RESULTS = 12  # values of one run that are kept
 _HOUR_S = 3600.0
+_FASTER = 1.25  # than its median pace a run may be at first
 
 
 class HistoryKey(NamedTuple):
@@ -84,7 +85,7 @@ class HistoryRecord(NamedTuple):
     gpu_idle_s: int = 0  # GPU-seconds with a utilisation below `IDLE_PERCENT`
     done: float | None = None  # units of work
     total: float | None = None
-    began: float | None = None  # the units that were done before it, if it went on from an earlier run
+    began: float | None = None  # the units that were done before it
     unit: str = ""
     step_s: float | None = None  # median seconds per unit
     first_progress_s: float | None = None  # from its start until its log showed progress
@@ -282,16 +283,17 @@ def _with_rate(record: HistoryRecord, usage: Usage, prices: Prices | None) -> Hi
 
 
 def _began(record: HistoryRecord, samples: Sequence[Sample], resumed_at: int | None) -> float | None:
-    """Return the count of units at its start: 0 unless it went on from an earlier run; None if not known.
+    """Return the count of units at its start; None if that is not known.
 
-    Its log begins with more units than it can have done since its start, at twice its pace, if it went on.
+    It is 0 if the first count in its log can have been reached since its start, at its own pace. Without a
+    checkpoint that jobmon picked, it is not known where another one went on.
     """
+    if samples and resumed_at is not None and record.unit == "step":
+        return min(samples[0].current, resumed_at)
     if not samples or record.step_s is None or record.started_s is None:
         return None
-    first = samples[0]
-    if first.current <= 2 * max(0.0, first.at_s - record.started_s) / record.step_s + 1:
-        return 0.0
-    return min(first.current, first.current if resumed_at is None else resumed_at)
+    elapsed_s = max(0.0, samples[0].at_s - record.started_s)
+    return 0.0 if samples[0].current <= _FASTER * elapsed_s / record.step_s + 1 else None
 
 
 def _with_gpus(record: HistoryRecord, nodes: Sequence[NodeHistory]) -> HistoryRecord:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, NamedTuple
 
-from jobmon_core.domain.humanize import money
 from jobmon_core.domain.slurm.rows import GpuUsage
 from jobmon_core.domain.slurm.states import JobState
 
@@ -57,11 +56,6 @@ class Cost:
 
     amount: float
     currency: str
-
-    @property
-    def text(self) -> str:
-        """How messages and reports say it."""
-        return money(self.amount, self.currency)
 
 
 @dataclass(frozen=True, slots=True)

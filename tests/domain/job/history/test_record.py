@@ -158,10 +158,10 @@ def test_the_price_of_an_hour_is_kept_with_the_run() -> None:
 
 @pytest.mark.parametrize(
     ("first", "resume_step", "began"),
-    [((10, 10.0), None, 0.0), ((10, 900.0), None, 900.0), ((10, 900.0), 890, 890.0), ((10, 10.0), 890, 0.0)],
+    [((10, 10.0), None, 0.0), ((10, 20.0), None, None), ((10, 900.0), 890, 890.0), ((10, 10.0), 890, 10.0)],
 )
 def test_what_was_done_before_a_run_is_not_its_own(
-    first: tuple[int, float], resume_step: int | None, began: float
+    first: tuple[int, float], resume_step: int | None, began: float | None
 ) -> None:
     start_s = 1_600
     samples = [ProgressSample(float(start_s + at_s), first[1] + at_s - 10) for at_s in (first[0], 20, 30)]
