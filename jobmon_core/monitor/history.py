@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.ending.measured_use import node_histories
-from jobmon_core.domain.config import Config
-from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.job.history.record import Surroundings, record_of, record_of_row
 from jobmon_core.domain.job.tracking.apply_accounting import is_row_of
 from jobmon_core.store.history.lines import append
@@ -24,23 +21,24 @@ if TYPE_CHECKING:
     from jobmon_core.polling.accounting import SharedAccounting
 
 
-def write_records(ctx: Context, job: WatchedJob, accounting: SharedAccounting) -> bool:
+def write_records(
+    ctx: Context, job: WatchedJob, accounting: SharedAccounting, prices: Prices | None = None
+) -> bool:
     """Add a line for each ended task, and one for each of its earlier runs that accounting has shown.
 
     Return whether a budget includes the job.
 
     Raises:
+        ConfigInvalid: it became so just now; the runs were added.
         StorageFailed: nothing was added.
     """
-    config = Config()
-    with suppress(ConfigInvalid):  # which the monitor logs; without a price, too, the run counts
-        config = ctx.configuration()
-    records = [*_records(ctx, job, config.prices)]
+    records = [*_records(ctx, job, prices)]
     if any(task.restarts for task in job.tasks.values()):
         answer = accounting.known(job.job_id, 0.0)
-        records += _earlier_runs(ctx, job, answer if isinstance(answer, tuple) else (), config.prices)
+        records += _earlier_runs(ctx, job, answer if isinstance(answer, tuple) else (), prices)
     append(ctx.home.history, records, os.uname().nodename, ctx.clock.now())
-    return any(budget.is_of(job.name, job.own_settings.run) for budget in config.budgets)
+    budgets = ctx.configuration().budgets if prices else ()
+    return any(budget.is_of(job.name, job.own_settings.run) for budget in budgets)
 
 
 def _records(ctx: Context, job: WatchedJob, prices: Prices | None) -> Iterator[HistoryRecord]:

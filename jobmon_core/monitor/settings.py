@@ -29,6 +29,7 @@ class Settings:
     policy: Policy = Policy()
     heartbeat: HeartbeatUrl | None = None
     agent: AgentSettings = AgentSettings()
+    has_prices: bool = False  # without any, no child needs to read the configuration for them
     faults: tuple[str, ...] = ()
 
 
@@ -63,4 +64,4 @@ class SettingsReader:
             config = self.configuration()
         except ConfigInvalid as error:
             return Settings(faults=tuple(error.faults))
-        return Settings(config.policy, config.heartbeat, config.agent)
+        return Settings(config.policy, config.heartbeat, config.agent, config.prices is not None)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.delivery.outbox import OutboxEntry
+    from jobmon_core.domain.job.history.prices import Prices
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.restart.model import Decision
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
@@ -65,6 +66,7 @@ class _JobWork:
     read_progress: Callable[[tuple[WatchedJob, ...]], object]
     groups: GroupKeeper
     accounting: SharedAccounting
+    prices: Callable[[], Prices | None]
 
     def group(self) -> GroupSettings | None:
         return self.groups.settings_of(self.state_id)
@@ -98,7 +100,7 @@ class _JobWork:
             ctx.telemetry,
             ctx.home.history,
             ctx.clock.now,
-            ctx.prices,
+            self.prices,
         )
         note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"
         unknown = dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
@@ -151,7 +153,7 @@ class _JobWork:
         def write() -> bool:
             from jobmon_core.monitor.history import write_records  # only in a child
 
-            return write_records(self.ctx, job, self.accounting)
+            return write_records(self.ctx, job, self.accounting, self.prices())
 
         def tell() -> bool:
             from jobmon_core.monitor.budgets import tell_budgets  # likewise
@@ -225,9 +227,8 @@ class MonitorFactory:
         queue, accounting = self._polling[key]
         policy = self._policy(log)
         check_owner = ctx.owner_record(job.id).check  # here: finding the path creates folders
-        work = _JobWork(
-            ctx, self._helper, job.id, check_owner, log, self._read_progress, self.groups(log), accounting
-        )
+        read, groups = self._read_progress, self.groups(log)
+        work = _JobWork(ctx, self._helper, job.id, check_owner, log, read, groups, accounting, self._prices)
         deps = MonitorDeps(
             scheduler=queue.scheduler,
             queue=queue,
@@ -334,6 +335,13 @@ class MonitorFactory:
         with suppress(ConfigInvalid):  # which `_policy` and the messages report
             self._agent_settings = self._settings.settings().agent
         return self._agent_settings
+
+    def _prices(self) -> Prices | None:
+        """Return what resources cost; only in a child, since reading it takes memory."""
+        with suppress(ConfigInvalid):  # as above
+            if self._settings.settings().has_prices:
+                return self._ctx.prices()
+        return None
 
     def look(self) -> set[str] | None:
         """Return the state ids of jobs that agents or markers make due; None without agents and markers."""
