@@ -26,6 +26,8 @@ The place in the queue counts the jobs that squeue shows you: a site may hide th
   eligible_at the time from which it may start, past or future
   expected_start_at, expected_nodes
               Slurm's estimate
+  suspect_nodes
+              those of expected_nodes that killed runs of yours
   jobs_ahead, jobs_waiting
               the pending jobs of the partition that come before it, and all
               other pending ones; jobs that cannot start now are not counted

@@ -91,11 +91,18 @@ def _rows(answer: PendingAnswer, found: Finding, now_s: float) -> Rows:
         and not answer.unreachable
     ):
         yield "start", _start(answer, now_s)
+    yield from _suspects(answer)
     if facts.also_pending:
         yield "tasks", f"Also pending: {count(facts.also_pending, 'further task')}."
     if found.advice:
         yield "to do", found.advice
     yield from (("missing", f"Not available: {why}.") for why in facts.unavailable)
+
+
+def _suspects(answer: PendingAnswer) -> Rows:
+    for each in answer.suspects:
+        exclude = f"`scontrol update jobid={answer.facts.job.ref} excnodelist={each.node}`"
+        yield "node", f"{each.sentence}. Exclude it: {exclude}."
 
 
 def _start(answer: PendingAnswer, now_s: float) -> str:
@@ -129,5 +136,6 @@ def why_json(answer: PendingAnswer, now_s: float) -> Json:
         "expected_nodes": job.expected_nodes if found else "",
         **fields(facts.place, jobs_ahead="ahead", jobs_waiting="others"),
         "pending_tasks": pending_tasks(facts) or None,
+        "suspect_nodes": [each.node for each in answer.suspects],
         "unavailable": [*([answer.unreachable] if answer.unreachable else []), *facts.unavailable],
     }

@@ -10,16 +10,20 @@ from jobmon_core.app.jobs.overview import is_waiting, worst_task
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_ray
 from jobmon_core.domain.before.pending.model import PendingFacts, PendingJob
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
+from jobmon_core.domain.job.history.nodes import suspect_nodes
+from jobmon_core.domain.job.history.totals import names_of
 from jobmon_core.domain.job.tracking.reopen import without_duplicates
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.lifecycle.health import find_watched
 from jobmon_core.scheduler.backends import display_name, find_backend
+from jobmon_core.store.history.lines import recent
 from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
+    from jobmon_core.domain.job.history.nodes import SuspectNode
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
 
@@ -35,6 +39,7 @@ class PendingAnswer:
     seen_s: float | None = None  # of what jobmon remembers: when the scheduler last said so
     unreachable: str = ""  # why the scheduler did not answer now
     never_pending: bool = False  # of a backend that starts its jobs at once
+    suspects: tuple[SuspectNode, ...] = ()  # of the nodes on which Slurm expects it to start
 
     @property
     def is_pending(self) -> bool:
@@ -59,7 +64,8 @@ def why_pending(ctx: Context, argument: str) -> PendingAnswer:
     cluster = job.cluster if job and job.remote else ""
     answer = ask(Runner(), ref, cluster) if ask else NotListed()
     if isinstance(answer, PendingFacts):
-        return PendingAnswer(ref, answer, backend, is_watched=job is not None)
+        suspects = _suspects(ctx, answer.job.expected_nodes)
+        return PendingAnswer(ref, answer, backend, is_watched=job is not None, suspects=suspects)
     why = answer.why if isinstance(answer, Unreachable) else ""
     if job is not None:
         remembered = _remembered(job, ref)
@@ -73,6 +79,11 @@ def why_pending(ctx: Context, argument: str) -> PendingAnswer:
             f"{display_name(backend)} is not responding, so job {ref} is not known: {why}"
         )
     raise UnknownJob(f"unknown job {ref}: {display_name(backend)} does not know it (any more)")
+
+
+def _suspects(ctx: Context, nodes: str) -> tuple[SuspectNode, ...]:
+    found = suspect_nodes(recent(ctx.home.history), ctx.clock.now()) if nodes else []
+    return tuple(each for each in found if each.node in names_of(nodes))
 
 
 def _ended(ctx: Context, ref: JobRef) -> PendingJob | None:

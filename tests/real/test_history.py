@@ -54,6 +54,16 @@ def test_a_forgotten_job_stays_in_the_history_with_its_cause(user: User) -> None
     assert _runs(user, job_id) == before
 
 
+def test_a_run_that_was_deleted_from_the_history_does_not_come_back_from_accounting(user: User) -> None:
+    job_id = user.submit(user.script("exit 0"))
+    user.told(job_id)
+    assert _runs(user, job_id)
+    done = user.jobmon("forget", "--history", str(job_id))
+    assert done.stdout.endswith("history: 1 run deleted\n")
+    user.jobmon("history", "backfill", "--since", "1h")
+    assert _runs(user, job_id) == []
+
+
 def test_a_run_that_cannot_be_added_does_not_delay_its_message_and_is_added_later(user: User) -> None:
     blocked = user.home / "state" / "history"
     user.home.joinpath("state").mkdir(exist_ok=True, mode=0o700)

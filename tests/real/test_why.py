@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import pytest
 from private_slurm import Cluster
 
+from jobmon_core.domain.job.history.record import HistoryRecord
+from jobmon_core.store.history.lines import append
 from tests.support.fake_discord import FakeDiscord
 from tests.support.user import User
 from tests.support.waiting import eventually
@@ -197,6 +199,26 @@ def test_programs_get_the_category_the_estimate_and_the_place(waiting: Waiting) 
     assert found["array"]["job_id"] == jobs["array"]
     assert (found["big"]["is_pending"], found["big"]["category"]) == (False, None)
     assert "it is RUNNING" in found["big"]["problem"]
+
+
+def test_a_node_that_kills_runs_is_named_before_the_job_starts_there(waiting: Waiting) -> None:
+    user, jobs = waiting
+    node, now_s = _as_json(user, jobs["resources"])["expected_nodes"], int(time.time())
+    ok = HistoryRecord(1, 1, 1.0, outcome="success", ended_s=now_s - 900)
+    good = [ok._replace(job_id=number, nodes=f"elsewhere{number % 20}") for number in range(60)]
+    dead = ok._replace(outcome="failure", cause="gpu_hardware", nodes=node)
+    append(
+        user.home / "state" / "history", [*good, *(dead._replace(job_id=n) for n in (101, 102, 103))], "a", 1
+    )
+    assert _as_json(user, jobs["resources"])["suspect_nodes"] == [node]
+    assert _as_json(user, jobs["maintenance"])["suspect_nodes"] == []
+    text = " ".join(user.jobmon("why", jobs["resources"]).stdout.split())
+    assert f"3 of 3 runs died on {node}, 0 of 60 elsewhere" in text
+    advised = re.search(r"`(scontrol update jobid=\d+ excnodelist=\S+)`", text)
+    assert advised
+    user.slurm(*advised[1].split())
+    assert f"ExcNodeList={node}" in user.slurm("scontrol", "show", "job", jobs["resources"])
+    user.slurm("scontrol", "update", f"jobid={jobs['resources']}", "excnodelist=")
 
 
 def test_the_advised_time_limit_lets_a_job_start_before_the_maintenance(waiting: Waiting) -> None:
