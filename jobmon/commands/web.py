@@ -82,7 +82,9 @@ def run(options: Options) -> int:
             raise UsageError("--stdio opens no port and connects to nothing")
         from jobmon.commands.web_pages import WebPages
 
-        answer_lines(WebPages(open_context(), can_act=options.allow_actions), options.idle)
+        pages = WebPages(open_context(), can_act=options.allow_actions)
+        pages.prepare()
+        answer_lines(pages, options.idle)
         return 0
     try:
         _serve(options)

@@ -20,9 +20,12 @@ from jobmon.views.html.group import GroupPage, group_html, groups_html
 from jobmon.views.html.job import JobPage, job_html
 from jobmon.views.html.now import NowPage, now_html
 from jobmon.views.html.parts import Visitor
+from jobmon.views.html.past import PERIODS, history_page, nodes_page
 from jobmon.views.report.page import prose
 from jobmon.views.top.state import matching
 from jobmon_core.app.groups.jobs import runs_of
+from jobmon_core.app.history.look import literal, nodes_seen
+from jobmon_core.app.history.look import overview as past_overview
 from jobmon_core.app.jobs.find import RECENT_S, find_job, group_of, last_change_s
 from jobmon_core.app.jobs.output import known_files, last_lines, task_to_read
 from jobmon_core.app.jobs.overview import current_status, lineages_of
@@ -32,6 +35,8 @@ from jobmon_core.app.messages.mute import acknowledge, job_alerts, mute
 from jobmon_core.app.records.note import add_note
 from jobmon_core.app.web.serve import CSS, JAVASCRIPT, BadRequest, Request, Response
 from jobmon_core.domain.errors import JobmonError, StorageFailed, UnknownJob
+from jobmon_core.domain.job.history.nodes import WINDOW_S
+from jobmon_core.domain.job.history.totals import BY, Wanted
 
 if TYPE_CHECKING:
     from jobmon.views.console import Lines
@@ -42,6 +47,8 @@ if TYPE_CHECKING:
 
 _MAX_NAME = 200  # characters of a job or group in an address
 _LOG_LINES = 200
+_RUNS = 50  # that the history lists
+_LISTS = ("groups", "history", "nodes")
 _MAX_SHARE = 0.01  # of a core, for a page that is open
 _MAX_AGE_S = 30.0  # of a page that is shown again
 _MAX_MADE = 15
@@ -63,6 +70,10 @@ class WebPages:
         self._ctx, self._can_act = ctx, can_act
         self._live = LiveJobs(ctx, ended_within_s=RECENT_S)
         self._made: dict[tuple[object, ...], _Made] = {}  # the latest last
+
+    def prepare(self) -> None:
+        """Read the jobs once, so that the first page is quick."""
+        self._live.listing()
 
     def __call__(self, request: Request) -> Response:
         """Answer a request; BadRequest for an address that shows nothing."""
@@ -98,8 +109,8 @@ class WebPages:
                 return job_html(self._job(name, request), visitor)
             if kind == "group" and name:
                 return group_html(self._group(name, request.query.get("sort", "")), visitor)
-            if kind == "groups" and not name:
-                return groups_html(self._groups(), self._ctx.clock.now(), visitor)
+            if kind in _LISTS and not name:
+                return self._list(kind, request, visitor)
         except UnknownJob as error:
             raise BadRequest(HTTPStatus.NOT_FOUND) from error
         except JobmonError as error:
@@ -111,7 +122,9 @@ class WebPages:
         found, ref = find_job(ctx, name)
         job = current_status(ctx, found).job
         page = JobPage(job, str(ref), now_s, lineage=lineages_of(ctx, [job]).get(job.id))
-        page = page._replace(alerts=job_alerts(ctx, job), done=request.query.get("done", ""))
+        page = page._replace(
+            alerts=job_alerts(ctx, job), done=request.query.get("done", ""), like=literal(job.label)
+        )
         try:
             report = collect_report(ctx, str(ref))
             with suppress(StorageFailed):  # the page then does not compare the run with earlier ones
@@ -135,6 +148,27 @@ class WebPages:
         group = self._ctx.groups.load(name)
         runs = runs_of(self._ctx, group)
         return GroupPage(group, runs, group_overview(self._ctx, group, runs), self._ctx.clock.now(), sort)
+
+    def _list(self, kind: str, request: Request, visitor: Visitor) -> str:
+        if kind == "groups":
+            return groups_html(self._groups(), self._ctx.clock.now(), visitor)
+        if kind == "nodes":
+            return nodes_page(nodes_seen(self._ctx, WINDOW_S), WINDOW_S / 86_400, visitor)
+        given = {name: value[:_MAX_NAME] for name, value in request.query.items()}
+        since_s = None
+        if given.get("since") in PERIODS and given["since"]:
+            since_s = self._ctx.clock.now() - period_s(given["since"])
+        by = given.get("by", "") if given.get("by") in BY else ""
+        wanted = Wanted(
+            since_s=since_s,
+            name=given.get("name", ""),
+            group=given.get("group", ""),
+            state=given.get("state", ""),
+            cause=given.get("cause", ""),
+            node=given.get("node", ""),
+        )
+        data = past_overview(self._ctx, wanted, by, "ended", _RUNS)
+        return history_page(data, given, visitor)
 
     def _groups(self) -> list[tuple[Group, list[GroupRun]]]:
         found = []

@@ -76,6 +76,8 @@ def test_it_ends_with_ctrl_c_and_leaves_no_socket(web: Web) -> None:
         ("/job/8151", ("gromacs-npt", "has not started", "jobmon why 8151")),
         ("/job/latest", ("RUNNING",)),
         ("/groups", (GROUP, "7 completed", "1 failed")),
+        ("/history", ("All runs", "no such run")),
+        ("/nodes", ("no such run",)),
         (f"/group/{GROUP}", ("lr1e-2/seed0", "accuracy", "Failures by cause", "exit code 1")),
     ],
 )

@@ -76,7 +76,7 @@ class Browser:
     @property
     def text(self) -> str:
         """What the page shows."""
-        return str(self.value("document.body.innerText"))
+        return str(self.value("document.body ? document.body.innerText : ''"))
 
     def shows(self, text: str) -> None:
         """Wait until the page shows a text."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
 
 from jobmon.views.artifacts import artifacts_rows
 from jobmon.views.html import parts
@@ -49,6 +50,7 @@ class JobPage(NamedTuple):
     lineage: Lineage | None = None
     alerts: JobAlerts | None = None
     done: str = ""  # a word of `DONE`
+    like: str = ""  # selects the runs of its name in the history
 
 
 def job_html(page: JobPage, visitor: parts.Visitor) -> str:
@@ -63,8 +65,10 @@ def _main(page: JobPage, title: str, visitor: parts.Visitor) -> Lines:
     group = report.live.group if report else group_of(job)
     yield parts.heading(title, f'<p class="state-now">{parts.mark(group, word)}</p>')
     named = {"partition": job.partition, "cluster": job.cluster}
-    where = ", ".join(f"{name} {value}" for name, value in named.items() if value)
-    yield f'<p class="soft">{in_html(where)}</p>'
+    query = quote(page.like, safe="")
+    about = [f"{name} {in_html(value)}" for name, value in named.items() if value]
+    about.append(f'<a href="/history?name={query}">All runs of this name</a>')
+    yield f'<p class="soft">{" · ".join(about)}</p>'
     if page.done in DONE:
         yield f'<p class="notice good" role="status"><b aria-hidden="true">✓</b> {DONE[page.done]}</p>'
     yield from _alerts(page)

@@ -252,7 +252,7 @@ def _left(live: LiveTask, now_s: float) -> str:
     text = in_html(remaining(live, UNICODE))
     left_s, progress = live.estimate.remaining_s, live.progress.progress
     if EventKind.STALLED in live.problems:
-        text = "not known"
+        return '<span class="soft">not known</span>'
     if not text or left_s is None or (progress and progress.fraction == 1.0):
         return f'<span class="soft">{text}</span>'
     return f'{text} <span class="soft">{end_text(now_s + left_s, now_s)}</span>'

@@ -27,7 +27,7 @@ _MARKS = {
     StateGroup.UNKNOWN: ("?", "warn"),
     StateGroup.UNWATCHED: ("·", "soft"),
 }
-_PLACES = {"Now": "/", "Groups": "/groups"}
+_PLACES = {"Now": "/", "Groups": "/groups", "History": "/history", "Nodes": "/nodes"}
 _CURVE_WIDTH, _CURVE_HEIGHT = 96, 22
 _MAX_POINTS = 48
 _MAX_NAME, _MAX_TITLE = 60, 500  # characters

@@ -44,17 +44,25 @@ def history_html(data: Overview) -> str:
     title = "History"
     if data.this:
         title = f"Runs of {short(data.this.label)}"
-    body = [PATTERNS, f"<header><h1>{in_html(title)}</h1><p>{in_html(_about(data))}</p></header><main>"]
+    header = f"<header><h1>{in_html(title)}</h1><p>{in_html(about(data))}</p></header>"
+    return page_html(title, [header, "<main>", *history_sections(data), "</main>"], data.now_s)
+
+
+def history_sections(data: Overview) -> Lines:
+    """Yield what follows the heading."""
     if data.runs:
-        body += [*_figures(data), *_unusual(data), *_charts(data), *_tables(data)]
+        yield PATTERNS
+        yield from _figures(data)
+        yield from _unusual(data)
+        yield from _charts(data)
+        yield from _tables(data)
     else:
-        body.append(f'<section class="card">{prose(NO_RUNS)}</section>')
+        yield f'<section class="card">{prose(NO_RUNS)}</section>'
     if data.past.damaged:
-        body.append(f"<p>{damage(data.past.damaged)}</p>")
-    return page_html(title, [*body, "</main>"], data.now_s)
+        yield f"<p>{damage(data.past.damaged)}</p>"
 
 
-def _about(data: Overview) -> str:
+def about(data: Overview) -> str:
     """Return which runs the page is about."""
     if data.this:
         return f"Job {data.this.ref} ({data.this.state}) among the runs of its name"
@@ -121,15 +129,15 @@ def _tables(data: Overview) -> Lines:
         title = f"By {data.by}"
         if len(data.rows) > MAX_LISTED:
             title += f", the first {MAX_LISTED:,} of {len(data.rows):,}"
-        yield from table(title, [_title(name) for name, _ in columns], rows)
+        yield from table(title, [column_title(name) for name, _ in columns], rows)
     runs, total = data.past.runs, sum(each.runs for each in data.past.totals)
     title = count(total, "run")
     if len(runs) < total:
         title = f"{len(runs):,} of {total:,} runs (-n N for more, at most {MAX_LISTED:,})"
     rows = ([short(cell.text) for cell in run_cells(run, data.now_s)] for run in runs)
-    yield from table(title, map(_title, HEADERS), rows)
+    yield from table(title, map(column_title, HEADERS), rows)
 
 
-def _title(name: str) -> str:
+def column_title(name: str) -> str:
     """Return the header of a column in a terminal as one of a page."""
     return name.capitalize().replace("Gpu", "GPU").replace("Cpu", "CPU")

@@ -26,7 +26,7 @@ _HEADERS = (
     f"Content-Security-Policy: {_POLICY}",
     "X-Content-Type-Options: nosniff",
     "X-Frame-Options: DENY",
-    "Referrer-Policy: no-referrer",
+    "Referrer-Policy: same-origin",  # with no-referrer, a form of the page would come from the origin "null"
     "Cross-Origin-Opener-Policy: same-origin",
     "Cross-Origin-Resource-Policy: same-origin",
     "Cache-Control: no-store",

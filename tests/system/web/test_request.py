@@ -83,7 +83,7 @@ def test_an_answer_names_no_server_and_carries_the_policy() -> None:
     for line in (
         "X-Content-Type-Options: nosniff",
         "Cache-Control: no-store",
-        "Referrer-Policy: no-referrer",
+        "Referrer-Policy: same-origin",
     ):
         assert line in head
     assert head.endswith("Content-Length: 4\r\n\r\ntext")
