@@ -20,7 +20,8 @@ froze while it sent a message, the marked repeat may arrive first; so may that o
 to the digests of its host when a monitor of another host took the job over. The messages of a digest may
 also be repeated if it took 30 s of the fast clock or longer, which happens on a busy machine. All jobs end,
 ``--kills`` monitors are killed and ``--freezes`` freeze, within ``--limit`` seconds. A job that ended is
-forgotten: none returns, and all monitors end. The exit status is 1 if a bound does not hold.
+forgotten: none returns, all monitors end, and each of its runs is in the history once. The exit status is 1
+if a bound does not hold.
 """
 
 from __future__ import annotations
@@ -37,12 +38,14 @@ from pathlib import Path
 from tabulate import tabulate
 
 from benchmarks.fault_campaign.campaign import Campaign, Plan
-from benchmarks.fault_campaign.checks import check_delivery
+from benchmarks.fault_campaign.checks import check_delivery, check_history
 from benchmarks.fault_campaign.flaky_discord import FlakyDiscord
 from benchmarks.fault_campaign.forkserver import MonitorProcesses
 from benchmarks.fault_campaign.member import FREEZE_LOG, KILL_LOG
 from benchmarks.fault_campaign.scenario import replayed_scenarios, submit_local_arrays
 from benchmarks.options import options_parser
+from jobmon_core.domain.job.history.totals import Wanted
+from jobmon_core.store.history.index import open_history
 from jobmon_core.store.home import Home
 
 Figures = dict[str, int | float | dict[str, int] | list[str]]
@@ -100,6 +103,8 @@ def run_campaign(home: Path, plan: Plan, events: int, real: int) -> tuple[Figure
         broken.append(f"{delivery.repeats_after_kills} repeats after {killed} kills, {hosts.count} freezes")
     if returned := campaign.returned():
         broken.append(f"forgotten jobs that returned: {', '.join(returned)}")
+    with open_history(Home(home).history) as history:
+        broken += check_history(history.records(Wanted()), scenarios)
     if survivors:
         broken.append(f"{survivors} monitors still run although all jobs were forgotten")
     return {

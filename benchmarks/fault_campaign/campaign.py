@@ -233,7 +233,7 @@ class Campaign:
                 continue
             running_job.seen_ns = changed_ns
             job = self.ctx.store.load(state_id)
-            running_job.is_over = job.closed and not any(entry.is_open for entry in job.outbox)
+            running_job.is_over = job.finished
             if running_job.is_over:
                 self._close(state_id, job)
             elif self._was_seen(running_job, job):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.fault_campaign.flaky_discord import Arrival
-from benchmarks.fault_campaign.scenario import Event
+from benchmarks.fault_campaign.scenario import Event, Scenario
+from jobmon_core.domain.job.history.record import HistoryRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +120,16 @@ def _out_of_order(events: Sequence[Event], arrivals: Sequence[Arrival]) -> Itera
             if position[arrival.id] < latest[queue[arrival.id]]:
                 yield arrival.id
             latest[queue[arrival.id]] = max(latest[queue[arrival.id]], position[arrival.id])
+
+
+def check_history(found: Iterable[HistoryRecord], scenarios: Iterable[Scenario]) -> Iterator[str]:
+    """Yield a line for each task whose run is not in the history exactly once, as it ended."""
+    runs: dict[tuple[str, int, str], list[str]] = defaultdict(list)
+    for each in found:
+        runs[each.backend or "slurm", each.job_id, each.task].append(each.state)
+    for scenario in scenarios:
+        for task, (raw_state, _) in enumerate(scenario.ends):
+            states = runs.pop((scenario.backend, scenario.job_id, str(task)), [])
+            if states != [raw_state.split()[0]]:
+                yield f"the run of {scenario.job_id}_{task} is in the history as {states}, not {raw_state}"
+    yield from (f"unexpected runs in the history: {key}" for key in runs)

@@ -17,15 +17,16 @@ from jobmon_core.store.jobs import JobStore
 from jobmon_core.system.clock import Clock
 
 QUERY, OBSERVE, ENQUEUE, ATTEMPT, SEND, RECEIPT = "query", "observe", "enqueue", "attempt", "send", "receipt"
+RECORD = "record"  # that the runs of a job were added to the history
 # in the order in which a monitor takes them; all but the query and the send are saves of the state file
 STEPS = (
     QUERY,
     *(f"{moment} {save}" for save in (OBSERVE, ENQUEUE, ATTEMPT) for moment in ("before", "after")),
     SEND,
-    *(f"{moment} {RECEIPT}" for moment in ("before", "after")),
+    *(f"{moment} {save}" for save in (RECEIPT, RECORD) for moment in ("before", "after")),
 )
 # a freeze between the look at the owner record and the new state is worse than a kill there
-FREEZE_STEPS = (*STEPS, *(f"within {save}" for save in (OBSERVE, ENQUEUE, ATTEMPT, RECEIPT)))
+FREEZE_STEPS = (*STEPS, *(f"within {save}" for save in (OBSERVE, ENQUEUE, ATTEMPT, RECEIPT, RECORD)))
 _MAX_SEND_S = 0.06  # a kill during a send comes within this time of its start
 _UNANSWERED_QUERIES = 0.05  # share
 
@@ -123,6 +124,8 @@ class KillPointStore(JobStore):
             return OBSERVE
         if len(job.outbox) > len(before.outbox):
             return ENQUEUE
+        if before.record_due_s is not None and job.record_due_s is None:
+            return RECORD
         if _attempts(job) > _attempts(before):
             return ATTEMPT
         return RECEIPT if _open_attempts(job) < _open_attempts(before) else OBSERVE

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks import faults
-from benchmarks.fault_campaign.checks import DeliveryReport, check_delivery
+from benchmarks.fault_campaign.checks import DeliveryReport, check_delivery, check_history
 from benchmarks.fault_campaign.flaky_discord import Arrival
 from benchmarks.fault_campaign.frozen_hosts import in_flight
 from benchmarks.fault_campaign.kill_points import FREEZE_STEPS, STEPS
 from benchmarks.fault_campaign.member import CampaignContext
-from benchmarks.fault_campaign.scenario import Event, replayed_scenarios
+from benchmarks.fault_campaign.scenario import Event, Scenario, replayed_scenarios
 from jobmon_core.domain.channels import Route
+from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.store.home import Home
 from tests.support.job_records import ENTRY, JOB
 
@@ -57,6 +58,18 @@ def test_no_message_is_lost_and_no_job_returns_while_hosts_freeze(capsys: pytest
     assert figures["forgotten jobs that returned"] == figures["repeats without a mark"] == 0
 
 
+def test_a_run_that_is_lost_doubled_or_wrong_in_the_history_breaks_a_bound() -> None:
+    scenario = Scenario(7, (), (("COMPLETED", 0), ("CANCELLED by 1000", 0)))
+    first = HistoryRecord(7, 1, 1.0, task="0", state="COMPLETED")
+    second = first._replace(task="1", state="CANCELLED")
+    assert list(check_history([first, second], [scenario])) == []
+    for wrong in ([first], [first, second, second], [first, second._replace(state="FAILED")]):
+        (line,) = check_history(wrong, [scenario])
+        assert line.startswith("the run of 7_1 is in the history as ")
+    (line,) = check_history([first, second, first._replace(job_id=8)], [scenario])
+    assert "unexpected" in line
+
+
 def test_scenarios_have_enough_events_and_are_the_same_for_the_same_seed() -> None:
     scenarios = list(replayed_scenarios(100, 7))
     events = [event.id for scenario in scenarios for event in scenario.events]
@@ -65,9 +78,9 @@ def test_scenarios_have_enough_events_and_are_the_same_for_the_same_seed() -> No
     assert scenarios != list(replayed_scenarios(100, 8))
 
 
-def test_a_monitor_can_be_killed_at_ten_different_steps_and_freeze_at_four_more() -> None:
-    assert len(STEPS) == len(set(STEPS)) == 10
-    assert len(FREEZE_STEPS) == len(set(FREEZE_STEPS)) == 14
+def test_a_monitor_can_be_killed_at_twelve_different_steps_and_freeze_at_five_more() -> None:
+    assert len(STEPS) == len(set(STEPS)) == 12
+    assert len(FREEZE_STEPS) == len(set(FREEZE_STEPS)) == 17
 
 
 def test_messages_that_arrived_once_and_in_order_break_no_bound() -> None:

@@ -65,6 +65,8 @@ def kept_because(status: JobStatus, *, drop_given_up: bool = False) -> str:
     if status.health is not Health.DONE:
         work = "updates its card" if job.outage_s is None else "reports an outage"
         work = work if job.restart_due_s is None else "is about to submit the next attempt"
+        if job.record_due_s is not None:
+            work = "adds its runs to the history"
         return f"its monitor still {work}; run `jobmon cancel {job.ref}` first"
     given_up = [entry for entry in job.outbox if entry.given_up]
     if given_up and not drop_given_up:
