@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.ending.measured_use import node_histories
 from jobmon_core.domain.job.history.record import Surroundings, record_of, record_of_row
 from jobmon_core.domain.job.tracking.apply_accounting import is_row_of
 from jobmon_core.store.history.lines import append
@@ -16,9 +15,11 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.job.history.prices import Prices
     from jobmon_core.domain.job.history.record import HistoryRecord
+    from jobmon_core.domain.job.report.usage import NodeHistory
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.slurm.rows import JobRow
     from jobmon_core.polling.accounting import SharedAccounting
+    from jobmon_core.store.telemetry import TaskTelemetry
 
 
 def write_records(
@@ -52,10 +53,17 @@ def _records(ctx: Context, job: WatchedJob, prices: Prices | None) -> Iterator[H
     progress = ctx.progress_file(job.id).read()
     for key, task in job.tasks.items():
         if task.end is not None:
-            start_s = task.end.started_s
-            nodes = () if start_s is None else node_histories(ctx.telemetry(job.id, key), start_s)
+            nodes = _nodes(ctx.telemetry(job.id, key), task.end.started_s)
             of_task = around._replace(progress=progress.tasks.get(key), nodes=nodes)
             yield record_of(job, task, task.end, of_task, ctx.clock.now())
+
+
+def _nodes(telemetry: TaskTelemetry, start_s: float | None) -> tuple[NodeHistory, ...]:
+    if start_s is None or not telemetry.nodes():
+        return ()
+    from jobmon_core.analysis.ending.measured_use import node_histories  # slow to load, only after an agent
+
+    return node_histories(telemetry, start_s)
 
 
 def _earlier_runs(

@@ -7,11 +7,11 @@ nothing can be said.
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.humanize import duration, listed, size
+from jobmon_core.domain.job.history.record import median
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

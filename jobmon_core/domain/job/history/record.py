@@ -7,7 +7,6 @@ be added, but never renamed: every later version reads these lines.
 from __future__ import annotations
 
 from itertools import pairwise
-from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.job.efficiency.model import IDLE_PERCENT
@@ -348,6 +347,12 @@ def _with_diagnosis(record: HistoryRecord, found: Diagnosis) -> HistoryRecord:
             continue
     results = dict([*quoted.items(), *record.results.items()][:MAX_RESULTS])
     return record._replace(cause=found.cause or "", fingerprint=found.fingerprint, results=results)
+
+
+def median(values: Sequence[float]) -> float:
+    """Return the median of at least one value; loading `statistics` for it takes longer than all the rest."""
+    ordered, middle = sorted(values), len(values) // 2
+    return (ordered[middle] + ordered[-1 - middle]) / 2
 
 
 def step_s(samples: Sequence[Sample]) -> float | None:
