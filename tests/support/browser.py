@@ -106,16 +106,9 @@ class Browser:
         for kind in ("keyDown", "keyUp"):
             self._call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=9)
 
-    def picture(self, path: Path, *, whole: bool = True) -> None:
-        """Write a PNG of the window, or of the whole page."""
-        shot = self._call("Page.captureScreenshot", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(shot["data"]))
-
-    def whole_picture(self, path: Path) -> None:
-        """Write a PNG of the whole page, however long."""
-        size = self._call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-        shot = self._call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+    def picture(self, path: Path) -> None:
+        """Write a picture of the window, in the format that the name ends with: ``png`` or ``webp``."""
+        shot = self._call("Page.captureScreenshot", format=path.suffix[1:])
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def _call(self, method: str, **parameters: object) -> dict[str, Any]:

@@ -228,9 +228,9 @@ def _running_row(live: LiveTask, now_s: float, *, has_gpus: bool) -> str:
 
 
 def _sign(live: LiveTask) -> str:
-    """Return a sign before a job with a problem."""
+    """Return a sign before a job with a problem or with old data."""
     if not (live.ongoing or live.status.health.is_lost):
-        return ""
+        return '<b class="mark-warn">?</b><span class="unseen">old data: </span>' if live.is_stale else ""
     tone, sign = ("bad", "✕") if _is_in_danger(live) else ("warn", "▲")
     return f'<b class="mark-{tone}" aria-hidden="true">{sign}</b><span class="unseen">has a problem: </span>'
 

@@ -59,7 +59,9 @@ def tiles(figures: Iterable[tuple[str, str]]) -> str:
 
 def table(title: str, names: Iterable[str], rows: Iterable[Sequence[str]]) -> Lines:
     """Yield a table with its heading."""
-    yield f'<h2>{in_html(title)}</h2><div class="scroll"><table class="words"><thead><tr>'
+    name = in_html(title)  # who uses only keys must be able to scroll it
+    yield f'<h2>{name}</h2><div class="scroll" tabindex="0" role="region" aria-label="{name}">'
+    yield '<table class="words"><thead><tr>'
     yield "".join(f'<th scope="col">{name}</th>' for name in names)
     yield "</tr></thead><tbody>"
     for row in rows:
