@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Look for what would make a job fail, or waste its time, before it is submitted: the script and its options,
 what Slurm says (sbatch --test-only), files and folders, space, GPUs against workers, the time limit,
-checkpoints, exit codes, packages and variables. Without
+checkpoints, exit codes, packages and variables, earlier runs and their nodes. Without
 --on-node, nothing is submitted and no line of the script is run."""
 EPILOG = """\
 The command line is that of `jobmon submit`: sbatch options come before the script. jobmon's own
