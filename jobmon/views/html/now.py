@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     from jobmon_core.domain.logs.progress.events.event import Event
     from jobmon_core.lifecycle.health import JobStatus
 
+_SHOWN = 8  # jobs that need attention, before the others are asked for
+_PLACES = {  # where on the page jobs are listed
+    StateGroup.RUNNING: "running",
+    StateGroup.PENDING: "pending",
+    StateGroup.COMPLETED: "ended",
+    StateGroup.FAILED: "ended",
+}
 _BAD = (Outcome.FAILURE, Outcome.UNKNOWN)
 
 
@@ -61,8 +68,7 @@ def _main(page: NowPage, visitor: parts.Visitor) -> Lines:
         yield _nothing(page.wanted)
         return
     if found := _attention(page):
-        rows = _findings(found, listing.at_s, visitor)
-        yield from parts.section("Needs attention", len(found), rows, "attention")
+        yield from parts.section("Needs attention", len(found), _findings(found, page, visitor), "attention")
     if running:
         yield from parts.section("Running", len(running), _running(running, listing.at_s), "running")
     if pending:
@@ -93,7 +99,11 @@ def _counted(running: Sequence[LiveTask], pending: Sequence[LiveTask], ended: Se
         StateGroup.COMPLETED: sum(each.job.outcome is Outcome.SUCCESS for each in ended),
         StateGroup.FAILED: failed,
     }
-    marks = (parts.mark(group, f"{number} {group}") for group, number in numbers.items() if number)
+    marks = (
+        f'<a href="#{_PLACES[group]}">{parts.mark(group, f"{number} {group}")}</a>'
+        for group, number in numbers.items()
+        if number
+    )
     return f'<p class="counts">{" ".join(marks)}</p>'
 
 
@@ -172,7 +182,17 @@ def _is_critical(event: Event) -> bool:
     return event.is_critical or (event.kind in LETTERS and LETTERS[event.kind][1].name == "BAD")
 
 
-def _findings(found: Sequence[_Attention], now_s: float, visitor: parts.Visitor) -> Lines:
+def _findings(found: Sequence[_Attention], page: NowPage, visitor: parts.Visitor) -> Lines:
+    """Yield the worst; the others must not push what runs off the screen."""
+    shown, rest = found[:_SHOWN], found[_SHOWN:]
+    yield from _list(shown, page.listing.at_s, visitor)
+    if rest:
+        yield f"<details><summary>{len(rest)} more</summary>"
+        yield from _list(rest, page.listing.at_s, visitor)
+        yield "</details>"
+
+
+def _list(found: Sequence[_Attention], now_s: float, visitor: parts.Visitor) -> Lines:
     yield '<ul class="findings">'
     for each in found:
         tone, sign, word = ("bad", "✕", "Critical") if each.is_critical else ("warn", "▲", "Warning")
