@@ -72,8 +72,8 @@ class WebPages:
         self._made: dict[tuple[object, ...], _Made] = {}  # the latest last
 
     def prepare(self) -> None:
-        """Read the jobs once, so that the first page is quick."""
-        self._live.listing()
+        """Read the jobs and load what a page needs, so that the first one is quick."""
+        now_html(self._now(""), Visitor())
 
     def __call__(self, request: Request) -> Response:
         """Answer a request; BadRequest for an address that shows nothing."""
