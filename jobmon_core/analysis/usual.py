@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.ending.measured_use import node_histories
 from jobmon_core.analysis.followed_task import ReadTask, TaskLook, running_since_s
-from jobmon_core.domain.before.pending.wait import wait_of
-from jobmon_core.domain.job.history.baseline import SLOWER, usual_of
+from jobmon_core.domain.job.history.baseline import SLOWER, Usual, usual_of
 from jobmon_core.domain.job.history.record import NAMES_OF_SBATCH, HistoryRecord, step_s
 from jobmon_core.domain.job.history.running import (
     LATE,
@@ -18,19 +16,17 @@ from jobmon_core.domain.job.history.running import (
     has_gpu_use,
     has_pace,
 )
-from jobmon_core.domain.job.report.usage import measured_use
 from jobmon_core.store.history.lines import recent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from jobmon_core.domain.job.history.baseline import Usual
-    from jobmon_core.domain.job.report.usage import NodeHistory
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.logs.progress.events.event import Event
     from jobmon_core.domain.logs.progress.model import TaskProgress
+    from jobmon_core.store.telemetry import TaskTelemetry
 
+_NO_USUAL = Usual()
 _MEASURE_INTERVAL_S = 600.0  # between two looks at all that agents measured
 
 
@@ -47,51 +43,69 @@ def look_at_usual(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Eve
     started_s = look.task.start_s
     if look.history is None or started_s is None or not look.job.name:  # which the first looks may lack
         return before, ()
-    known = before.compared
-    if known is None or known.started_s != started_s:
-        # the scheduler knows the memory of single processes, so only what agents measured counts
-        alike = (each._replace(memory_peak=each.node_peak) for each in runs_like(look.history, look.job))
-        ongoing = known.ongoing if known else ()
-        known = Comparison(float(started_s), usual_of(alike), ongoing=ongoing)
+    known, is_first = _of_run(before.compared, look, look.history, float(started_s))
+    if known.usual == _NO_USUAL:
+        return replace(before, compared=known), ()
     run = _judged(before, look, known.usual)
+    if is_first and not (look.job.is_array or look.task.restarts):  # whose tasks may wait for each other
+        run = with_wait(run, look.task)
     is_due = look.now_s - known.measured_s >= _MEASURE_INTERVAL_S
     if look.telemetry and is_due and (known.usual.memory_peak or known.usual.idle_percent):
-        nodes = node_histories(look.telemetry, started_s)
-        run = _with_measures(run, before, nodes, known.usual)
+        run = _with_measures(run, before, look.telemetry, known)
         known = known._replace(measured_s=look.now_s)
     after, events = compared(known, RunSoFar(look.now_s, run, _late_s(before, look), _told(before)))
     return replace(before, compared=after), events
 
 
+def _of_run(
+    known: Comparison | None, look: TaskLook, history: Path, started_s: float
+) -> tuple[Comparison, bool]:
+    """Return what is known of the run that started then, and whether this is the first look at it."""
+    if known is not None and known.started_s == started_s:
+        return known, False
+    # the scheduler knows the memory of single processes, so only what agents measured counts
+    alike = (each._replace(memory_peak=each.node_peak) for each in runs_like(history, look.job))
+    ongoing = known.ongoing if known else ()
+    return Comparison(started_s, usual_of(alike), ongoing=ongoing), True
+
+
 def run_so_far(job: WatchedJob, task: Task, followed: TaskProgress | None, now_s: float) -> HistoryRecord:
-    """Return what the queue and the log show of a running task, as of ``now_s``."""
-    wait, started_s = wait_of(task), task.start_s
+    """Return what the state and the log of a running task show, as of ``now_s``."""
     run = HistoryRecord(job.job_id, task.submit_s or 0, now_s, task=task.key, name=job.name, nodes=task.nodes)
     run = run._replace(run=job.own_settings.run, state=task.raw_state, state_id=job.id)
-    if wait and started_s:
-        run = run._replace(
-            started_s=started_s, eligible_s=started_s - wait.eligible_s, run_s=now_s - started_s
-        )
+    if task.start_s:
+        run = run._replace(run_s=now_s - task.start_s)
     if followed and followed.progress:
         run = run._replace(unit=followed.progress.unit, step_s=step_s(followed.history.samples))
     return run
 
 
+def with_wait(run: HistoryRecord, task: Task) -> HistoryRecord:
+    """Add when a running task started, and since when it could have, if that is known."""
+    from jobmon_core.domain.before.pending.wait import wait_of  # needed once in a run
+
+    wait = wait_of(task)
+    if wait is None or task.start_s is None:
+        return run
+    return run._replace(started_s=task.start_s, eligible_s=task.start_s - wait.eligible_s)
+
+
 def _judged(followed: ReadTask, look: TaskLook, usual: Usual) -> HistoryRecord:
     """Return the run with those of its figures alone that can be judged now."""
     run = run_so_far(look.job, look.task, followed, look.now_s)
-    if look.job.is_array or look.task.restarts:  # whose tasks may wait for each other
-        run = run._replace(started_s=None)
     if run.unit != usual.unit or not has_pace(followed.history):
         run = run._replace(step_s=None)
     return run
 
 
 def _with_measures(
-    run: HistoryRecord, followed: ReadTask, nodes: Sequence[NodeHistory], usual: Usual
+    run: HistoryRecord, followed: ReadTask, telemetry: TaskTelemetry, known: Comparison
 ) -> HistoryRecord:
     """Add what agents measured: the peak of the memory, and the GPUs since the first progress."""
-    samples = followed.history.samples
+    from jobmon_core.analysis.ending.measured_use import node_histories  # rarely needed
+    from jobmon_core.domain.job.report.usage import measured_use
+
+    samples, nodes = followed.history.samples, node_histories(telemetry, known.started_s)
     run = run._replace(memory_peak=measured_use(nodes).node_peak_bytes)
     if not samples:
         return run
@@ -100,7 +114,7 @@ def _with_measures(
         replace(node, samples=tuple(each for each in node.samples if each.at_s > since_s)) for node in nodes
     ]
     gpu = measured_use(computing).gpu
-    if gpu and gpu.percent is not None and has_gpu_use(gpu.measured_s or 0.0, usual):
+    if gpu and gpu.percent is not None and has_gpu_use(gpu.measured_s or 0.0, known.usual):
         run = run._replace(gpu_percent=gpu.percent)
     return run
 

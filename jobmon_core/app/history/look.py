@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.analysis.usual import run_so_far
+from jobmon_core.analysis.usual import run_so_far, with_wait
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.domain.errors import StateUnreadable, UnknownJob
 from jobmon_core.domain.finding import Finding, Severity
@@ -234,7 +234,7 @@ def _running(ctx: Context, argument: str) -> HistoryRecord | None:
     if len(tasks) != 1:
         return None
     followed = ctx.progress_file(job.id).read().tasks.get(tasks[0].key)
-    return run_so_far(job, tasks[0], followed, ctx.clock.now())
+    return with_wait(run_so_far(job, tasks[0], followed, ctx.clock.now()), tasks[0])
 
 
 def literal(name: str) -> str:

@@ -7,13 +7,13 @@ pace must last. Measured with the rule itself: wrong in at most 3 % of runs, how
 from __future__ import annotations
 
 from dataclasses import replace
-from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.humanize import duration, listed
 from jobmon_core.domain.job.history import baseline
 from jobmon_core.domain.job.history.baseline import Usual, unlike
+from jobmon_core.domain.job.history.record import median
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 
 if TYPE_CHECKING:
