@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.job.history.totals import Wanted
 
-_VERSION = 2  # one of another version is made anew
+_VERSION = 3  # one of another version is made anew
 _BUSY_TIMEOUT_S = 10.0  # for another command that updates the index
 _HOUR_S = 3600.0
 _KEY = ("cluster", "job_id", "task", "submit_s")
 # in the order of `_row`
 _COLUMNS = (
     *_KEY,
-    *("own", "noted_s", "file", "place", "ended_s", "started_s", "wait_s", "name", "grp", "run", "lineage"),
+    *("own", "noted_s", "file", "place", "ended_s", "wait_s", "name", "grp", "run", "lineage"),
     *("script", "state", "outcome", "doubtful", "cause", "nodes", "run_s", "gpu_hours", "cpu_hours"),
     *("idle_gpu_hours", "cost", "currency", "deleted"),
 )
@@ -62,6 +62,7 @@ _LABELS = {
     "week": "strftime('%Y-W%W', ended_s, 'unixepoch', 'localtime')",
     "month": "strftime('%Y-%m', ended_s, 'unixepoch', 'localtime')",
 }
+_PLACE = "(SELECT name FROM files WHERE files.rowid = file), place"
 # runs without a price count in one of the currencies
 _CURRENCY = "coalesce(nullif(currency, ''), (SELECT max(currency) FROM runs))"
 _TESTS = {
@@ -104,7 +105,7 @@ class History:
             StorageFailed: they cannot be read.
         """
         where, values = _where(wanted)
-        query = f"SELECT file, place FROM runs WHERE {where} ORDER BY {sort} DESC LIMIT :limit"  # noqa: S608 - our own words
+        query = f"SELECT {_PLACE} FROM runs WHERE {where} ORDER BY {sort} DESC LIMIT :limit"  # noqa: S608 - our own words
         return read_lines(self.folder, self.index.execute(query, {**values, "limit": limit}).fetchall())
 
     def of_job(self, job_id: int, task: str = "") -> list[HistoryRecord]:
@@ -113,10 +114,8 @@ class History:
         Raises:
             StorageFailed: they cannot be read.
         """
-        query = (
-            "SELECT file, place FROM runs WHERE NOT deleted AND job_id = ? AND ? IN ('', task) "
-            "ORDER BY ended_s DESC"
-        )
+        ours = "NOT deleted AND job_id = ? AND ? IN ('', task)"
+        query = f"SELECT {_PLACE} FROM runs WHERE {ours} ORDER BY ended_s DESC"  # noqa: S608 - our own words
         return read_lines(self.folder, self.index.execute(query, (job_id, task)).fetchall())
 
     def keys(self, since_s: float) -> set[HistoryKey]:
@@ -208,20 +207,22 @@ def _read_on(index: sqlite3.Connection, folder: Path) -> None:
 def _add_lines(index: sqlite3.Connection, path: Path, start: int) -> None:
     """Add the lines from ``start`` to the last complete one."""
     place, damaged = start, 0
+    index.execute("INSERT OR IGNORE INTO files VALUES (?, 0, 0)", (path.name,))
+    number = index.execute("SELECT rowid FROM files WHERE name = ?", (path.name,)).fetchone()[0]
     with path.open("rb") as file:
         file.seek(start)
         for line in file:
             if not line.endswith(b"\n"):
                 break  # it is being written, or torn: `append` ends it
             try:
-                index.execute(_ADD, _row(line, path.name, place))
+                index.execute(_ADD, _row(line, number, place))
             except (ValueError, TypeError, AttributeError, OverflowError, sqlite3.InterfaceError):
                 damaged += bool(line.strip())
             place += len(line)
     index.execute(_ADD_FILE, (path.name, place, damaged))
 
 
-def _row(line: bytes, file: str, place: int) -> tuple[object, ...]:
+def _row(line: bytes, file: int, place: int) -> tuple[object, ...]:
     """Return the values of `_COLUMNS`."""
     if len(line) > MAX_LINE_BYTES:
         raise ValueError("too long")
@@ -230,7 +231,7 @@ def _row(line: bytes, file: str, place: int) -> tuple[object, ...]:
     return (
         *record.key,
         *(*record.precedence, file, place),
-        *(record.ended_s, record.started_s, record.wait_s, record.name, record.group, record.run),
+        *(record.ended_s, record.wait_s, record.name, record.group, record.run),
         *(record.lineage, record.script, record.state, record.outcome, record.doubtful, record.cause),
         *(record.nodes, record.run_s, record.gpu_hours, record.cpu_hours, record.gpu_idle_s / _HOUR_S),
         *(record.cost, record.currency, record.deleted),
