@@ -5,6 +5,8 @@
 - Size and speed: lines as monitors write them, in a temporary folder, by CPU time. Compared with reading all
   lines for each question, as without an index (``parse``), and with a SQLite database that holds all fields
   (``database``), which monitors would have to write over NFS.
+- What a monitor pays for it, with this history and without one: its memory and the CPU time of a poll while
+  its job runs, and at the end that of the children that add a run and compare it with earlier ones.
 - The rule about runs that are slower than usual: false alarms in series without a change, at several levels
   of noise, and how many runs that take 1.5 times as long are found.
 - The same while a run goes on, at looks every minute of which each may be wrong: its pace so far wanders by
@@ -31,9 +33,10 @@ import json
 import math
 import random
 import sqlite3
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -58,6 +61,8 @@ from jobmon_core.store.history.lines import append
 from jobmon_core.store.home import Home
 from jobmon_core.system.json_codec import to_json
 
+_ROOT = Path(__file__).resolve().parents[1]
+_MAX_RECORD_MS = 30.0
 _T0 = 1_700_000_000
 _A_MONTH = 10_000  # runs in a file
 _TRIALS = 10_000
@@ -78,7 +83,14 @@ def main() -> int:
     parser.add_argument("recorded", nargs="*", type=Path, metavar="TRACES LOGS", help="recorded runs")
     options = parser.parse_args()
     with TemporaryDirectory() as folder:
-        figures = [*_speed(Home(Path(folder)), options.runs)]
+        home, empty = Path(folder, "home"), Path(folder, "empty")
+        home.mkdir(mode=0o700)
+        empty.mkdir(mode=0o700)
+        figures = [
+            *_speed(Home(home), options.runs),
+            *_monitor("", home),
+            *_monitor(" without history", empty),
+        ]
     count = options.trials
     rules = [
         *_slower_rule(count),
@@ -179,6 +191,16 @@ def _speed(home: Home, count: int) -> list[Figure]:
 def _page(home: Home) -> str:
     """Return the longest page of the history."""
     return history_html(overview(Context(home, {}), Wanted(), "name", "ended", -1))
+
+
+def _monitor(suffix: str, home: Path) -> Iterator[Figure]:
+    """Measure what a monitor with this home pays for the history."""
+    program = (sys.executable, "-m", "benchmarks.history_parts.ends", str(home))
+    done = subprocess.run(program, cwd=_ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    measured = json.loads(done.stdout)
+    yield Figure(f"modules of the history in an idle monitor{suffix}", len(measured["imported"]), at_most=0)
+    for name in ("private_kb", "poll_ms", "record_ms", "compare_ms", "compare_died_ms"):
+        yield Figure(f"{name}{suffix}", measured[name], _MAX_RECORD_MS if name == "record_ms" else None)
 
 
 def _cpu_ms(work: Callable[[], object]) -> float:
