@@ -161,7 +161,7 @@ def write_atomically(
         check()
         os.replace(new, path)  # noqa: PTH105 - see `temporary`
         if durable and not old_will_do:
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
 
 
 def discard_unfinished(folder: Path, names: Collection[str]) -> None:
@@ -219,7 +219,8 @@ def _write(path: str, content: bytes, *, durable: bool) -> None:
             os.fsync(descriptor)
 
 
-def _sync_folder(path: Path) -> None:
+def sync_folder(path: Path) -> None:
+    """Let the names in a folder survive a power cut; OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

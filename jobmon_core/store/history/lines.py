@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job.history.record import HistoryKey, HistoryRecord
-from jobmon_core.system.files import open_private, private_folder, storage_errors
+from jobmon_core.system.files import open_private, private_folder, storage_errors, sync_folder
 from jobmon_core.system.json_codec import from_json, to_json
 from jobmon_core.system.lock import lock
 
@@ -36,7 +36,10 @@ def append(folder: Path, records: Iterable[HistoryRecord], host: str, now_s: flo
     with storage_errors(path, "written"), lock(folder / "append.lock"):
         descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
         with open(descriptor, "r+b", buffering=0) as file:
+            is_new = not file.seek(0, os.SEEK_END)
             _append(file, lines)
+        if is_new:
+            sync_folder(folder)
 
 
 def _append(file: IO[bytes], lines: bytes) -> None:

@@ -147,7 +147,12 @@ def unusual(run: HistoryRecord, alike: Iterable[HistoryRecord], job: str) -> Ite
 
     ``job`` is what commands call it. Only runs that count the same unit are compared.
     """
-    return unlike(run, usual_of(alike, run.unit), job)
+    # agents measure all of a node, accounting the largest step
+    comparable = (
+        each if (each.node_peak is None) == (run.node_peak is None) else each._replace(memory_peak=None)
+        for each in alike
+    )
+    return unlike(run, usual_of(comparable, run.unit), job)
 
 
 def unlike(run: HistoryRecord, usual: Usual, job: str) -> Iterator[Finding]:

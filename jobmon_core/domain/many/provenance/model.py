@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -81,4 +80,6 @@ class RunRecord:
 
 def digest(content: bytes) -> str:
     """Return 16 hexadecimal digits that differ for different contents."""
+    import hashlib  # loads OpenSSL, and most only read the record
+
     return hashlib.sha256(content).hexdigest()[:_DIGEST_CHARS]

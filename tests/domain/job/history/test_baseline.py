@@ -84,6 +84,16 @@ def test_a_difference_that_does_not_matter_is_not_worth_a_word(
     assert not [*unusual(run(None, **now), [run(None, **usual)] * 5, "12")]
 
 
+def test_memory_of_a_node_is_not_compared_with_that_of_a_step() -> None:
+    of_steps = [run(None, memory_peak=2**30) for _ in EARLIER]
+    measured = run(None, memory_peak=2**32, node_peak=2**32)
+    assert not [*unusual(measured, of_steps, "12")]
+    assert [
+        each.id for each in unusual(measured, [each._replace(node_peak=2**30) for each in of_steps], "12")
+    ]
+    assert [each.id for each in unusual(measured._replace(node_peak=None), of_steps, "12")]
+
+
 def test_a_wait_is_unusual_only_if_it_is_much_longer() -> None:
     alike = [run(None, submit_s=0, started_s=200)] * 5
     assert not [*unusual(run(None, submit_s=0, started_s=700), alike, "12")]
