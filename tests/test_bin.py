@@ -5,15 +5,22 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
+from jobmon_core.store.jobs import JobStore
+from tests.support.job_records import JOB
 from tests.support.waiting import eventually
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 
-def run(*argv: str, cwd: Path, path: str = "") -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "PATH": f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"]}
+def run(
+    *argv: str, cwd: Path, path: str = "", environment: Mapping[str, str] = MappingProxyType({})
+) -> subprocess.CompletedProcess[str]:
+    path = f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"]
+    environ = {**os.environ, "PATH": path, **environment}
     return subprocess.run(argv, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
 
 
@@ -42,8 +49,11 @@ def test_modules_in_the_current_folder_are_not_run(tmp_path: Path) -> None:
     assert list(tmp_path.glob("ran-*")) == []
 
 
-def test_a_missing_package_is_named_with_what_to_do() -> None:
-    done = run(sys.executable, "-S", "-m", "jobmon", "status", cwd=CHECKOUT)
+def test_a_missing_package_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    JobStore(tmp_path / "state").save(JOB)
+    home = {"JOBMON_HOME": str(tmp_path)}
+    done = run(sys.executable, "-S", "-m", "jobmon", "status", "--all", cwd=CHECKOUT, environment=home)
     assert done.returncode == 78
     assert done.stderr == (
         f"jobmon: the Python package tabulate is missing; `{CHECKOUT}/dev/setup-venv` installs it\n"

@@ -14,6 +14,10 @@ from pathlib import Path
 from tests.support.waiting import PATIENCE_S
 from tests.support.warm_jobmon import start_jobmon
 
+_CTRL_C = "\x03"
+# Python misses a signal that comes right before a read blocks; then a user presses it again
+_AGAIN_S = 10.0
+
 
 def talk(
     arguments: Sequence[str], steps: Sequence[tuple[str, str]], folder: Path, environment: Mapping[str, str]
@@ -34,14 +38,21 @@ def talk(
 
 def _screen_after(keyboard: int, steps: Sequence[tuple[str, str]]) -> str:
     """Return everything that appears until the program closes the terminal."""
-    screen, seen = "", 0
+    screen, seen, typed = "", 0, ""
     deadline = time.monotonic() + PATIENCE_S
     pending = list(steps)
     while True:
         while pending and (position := screen.find(pending[0][0], seen)) >= 0:
             seen = position + len(pending[0][0])
-            os.write(keyboard, pending.pop(0)[1].encode())
-        ready, _, _ = select.select([keyboard], [], [], deadline - time.monotonic())
+            typed = pending.pop(0)[1]
+            os.write(keyboard, typed.encode())
+        left_s = deadline - time.monotonic()
+        if typed.endswith(_CTRL_C):
+            left_s = min(left_s, _AGAIN_S)
+        ready, _, _ = select.select([keyboard], [], [], max(0.0, left_s))
+        if not ready and typed.endswith(_CTRL_C) and time.monotonic() < deadline:
+            os.write(keyboard, _CTRL_C.encode())
+            continue
         assert ready, f"waiting for {pending[:1]}, the screen shows: {screen}"
         try:
             chunk = os.read(keyboard, 65_536)

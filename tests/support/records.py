@@ -35,8 +35,11 @@ def anything(kind: Any) -> st.SearchStrategy[Any]:  # noqa: ANN401 - a type hint
         return st.dictionaries(_TEXT, anything(arguments[1]), max_size=2)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return st.sampled_from(kind)
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+    if isinstance(kind, type) and (dataclasses.is_dataclass(kind) or issubclass(kind, tuple)):
         hints = typing.get_type_hints(kind)
-        fields = (field.name for field in dataclasses.fields(kind))
+        if dataclasses.is_dataclass(kind):
+            fields = [field.name for field in dataclasses.fields(kind)]
+        else:
+            fields = [*hints]  # of a named tuple
         return st.builds(kind, **{name: anything(hints[name]) for name in fields})
     return _LEAVES[kind]
