@@ -7,7 +7,9 @@ copy of it starts in milliseconds, where a new interpreter needs a good part of 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerProcess
 
@@ -44,7 +46,10 @@ class MonitorProcesses:
         return [self.running.pop(process) for process in ended]
 
     def close(self) -> None:
-        """Kill every monitor that runs."""
+        """Kill every monitor that runs, with what it forked."""
         for process in self.running:
             process.kill()
+            if process.pid:
+                with suppress(ProcessLookupError):  # it has not begun, and has forked nothing
+                    os.killpg(process.pid, signal.SIGKILL)
             process.join()

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -51,8 +52,9 @@ class FrozenHosts:
         for process, (successor, until_s) in list(self.frozen.items()):
             is_done = successor is not None and not successor.is_alive()
             if is_done or time.monotonic() >= until_s:
-                if process.pid and process.is_alive():
-                    os.killpg(process.pid, signal.SIGCONT)
+                if process.pid:
+                    with suppress(ProcessLookupError):  # what it forked may outlive it, and then ends
+                        os.killpg(process.pid, signal.SIGCONT)
                 del self.frozen[process]
 
     def silence(self, host: str, job_ids: Collection[str]) -> None:
