@@ -89,7 +89,7 @@ def run_cells(run: HistoryRecord, now_s: float) -> tuple[Cell, ...]:
     """Return a run in the columns of `HEADERS`."""
     return (
         Cell(str(run.ref)),
-        Cell(run.run or run.name),
+        Cell(run.label),
         Cell(state_text(run), _style(run)),
         Cell(clock(run.ended_s, now_s) if run.ended_s else UNKNOWN),
         Cell(duration_text(run.wait_s)),
@@ -192,7 +192,7 @@ def total_columns(rows: Sequence[RunTotals], by: str) -> list[tuple[str, Callabl
 def among_lines(found: Among, now_s: float, console: Console) -> Lines:
     """Yield one run, the figures of those like it, and these runs."""
     run, alike = found.run, found.alike
-    yield console.styled(f"{run.ref} {run.run or run.name}: {state_text(run)}", Style.BOLD)
+    yield console.styled(f"{run.ref} {run.label}: {state_text(run)}", Style.BOLD)
     rows = [
         row
         for name, figure, text in _FIGURES

@@ -34,7 +34,7 @@ def runs_like(history: Path, job: WatchedJob) -> list[HistoryRecord]:
     """Return earlier runs of the name of a job, the latest first, as far as `recent` goes back."""
     if job.label in NAMES_OF_SBATCH:
         return []
-    alike = [each for each in recent(history, job.name) if (each.run or each.name) == job.label]
+    alike = [each for each in recent(history, job.name) if each.label == job.label]
     return sorted(alike, key=lambda each: each.ended_s or 0, reverse=True)
 
 

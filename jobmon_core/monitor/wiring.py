@@ -166,7 +166,8 @@ class _JobWork:
             self.log(f"the run could not be added to the history: {error.reason}")
             return self.ctx.clock.now() + _RECORD_RETRY_S
         try:  # in another child: its failure does not add the run again
-            _ = has_budget and self.helper.run(bool, tell, _RECORD_TIMEOUT_S)
+            if has_budget:
+                self.helper.run(bool, tell, _RECORD_TIMEOUT_S)
         except HelperFailed as error:
             self.log(f"the budgets could not be checked: {error.reason}")
         return None

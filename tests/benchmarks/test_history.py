@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import history
+from benchmarks.history_parts.rules import recorded
 
 
 def test_it_prints_each_figure_with_its_bound(
@@ -32,7 +33,7 @@ _RECORDED = Path(__file__).parents[3] / "shared" / "data"
 
 @pytest.mark.skipif(not (_RECORDED / "eta_traces").is_dir(), reason="no recorded runs here")
 def test_looks_at_recorded_runs_are_rarely_wrong() -> None:
-    found = history.recorded(2000, _RECORDED / "eta_traces", _RECORDED / "training_logs")
+    found = recorded(2000, _RECORDED / "eta_traces", _RECORDED / "training_logs")
     figures = {each.name: each for each in found}
     assert figures["recorded_runs"].value >= 20
     assert figures["recorded_false_alarms"].value <= 0.03

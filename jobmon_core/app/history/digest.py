@@ -98,7 +98,7 @@ def _slower(history: History, runs: Sequence[HistoryRecord]) -> Iterator[str]:
     latest: dict[str, HistoryRecord] = {}
     for run in runs:  # the last ended first
         if run.step_s is not None:
-            latest.setdefault(run.run or run.name, run)
+            latest.setdefault(run.label, run)
     for name, run in sorted(latest.items(), key=lambda each: -each[1].run_s)[:_MAX_NAMES]:
         alike = history.records(Wanted(until_s=run.ended_s, name=literal(name)), MAX_ALIKE)
         for finding in unusual(run, [each for each in alike if each.key != run.key], str(run.ref)):
