@@ -22,6 +22,7 @@ class FoundFile:
     path: str
     modified_ns: int  # since the epoch
     identity: tuple[int, int]  # device and inode: equal for all names of one file
+    size_bytes: int
 
 
 @dataclass(slots=True)
@@ -60,7 +61,7 @@ def stat_own_file(path: str) -> FoundFile | None:
         return None
     if not stat.S_ISREG(status.st_mode) or not status.st_size or status.st_uid != os.geteuid():
         return None
-    return FoundFile(path, status.st_mtime_ns, (status.st_dev, status.st_ino))
+    return FoundFile(path, status.st_mtime_ns, (status.st_dev, status.st_ino), status.st_size)
 
 
 def find_files(

@@ -1,0 +1,101 @@
+"""One look at a place with files that grow: each is read on where the last look stopped."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.humanize import size
+from jobmon_core.domain.logs.tracker import Cursor, Position, TrackerRun
+from jobmon_core.observe.logs.open_file import RegularFile, Unreadable, regular_file
+from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files, stat_own_file
+from jobmon_core.observe.trackers.protobuf import Damaged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from jobmon_core.observe.trackers.building import Limits
+
+    # reads a file from an offset until it has reached another; yields where each whole record ends
+    ReadOn = Callable[[RegularFile, int, int], Iterator[int]]
+
+_MAX_ENTRIES = 10_000  # of the folders at and below a place
+
+
+def files_below(place: str, accepts: Callable[[str], bool], levels: int) -> list[FoundFile]:
+    """Return the user's files at ``place``: itself if it is a file, else those with an accepted name."""
+    if (alone := stat_own_file(place)) is not None:
+        return [alone] if accepts(os.path.basename(place)) else []  # noqa: PTH119 - a text
+    return find_files(place, accepts, ScanBudget(_MAX_ENTRIES), levels)
+
+
+@dataclass(slots=True)
+class Look:
+    """What a look reads: the runs so far, and where each file is to be read on."""
+
+    place: str
+    before: Cursor | None
+    limits: Limits
+    runs: list[TrackerRun] = field(default_factory=list)
+    _positions: dict[str, Position] = field(default_factory=dict)
+    _left: int = field(init=False)  # bytes that may still be read
+
+    def __post_init__(self) -> None:
+        self._left = self.limits.max_bytes
+
+    def name_of(self, path: str) -> str:
+        """Return a path below the place; the name of the place if it is the place."""
+        name = path[len(self.place) :].strip("/") if path.startswith(self.place) else path
+        return name or os.path.basename(path.rstrip("/"))  # noqa: PTH119 - a text
+
+    def known(self, run_id: str, files: Iterable[FoundFile]) -> TrackerRun | None:
+        """Return the run as it was; None if it is new, or one of its files was replaced: it is read again."""
+        if self.before is None:
+            return None
+        for file in files:
+            position = self.before.files.get(self.name_of(file.path), Position())
+            if position.inode not in (0, file.identity[1]) or position.offset > file.size_bytes:
+                return None
+        return next((run for run in self.before.runs if run.run_id == run_id), None)
+
+    def read_on(self, file: FoundFile, run: TrackerRun | None, read: ReadOn) -> str:
+        """Let ``read`` go on with a file of a run, from its start if the run is not known; see `known`.
+
+        Returns:
+            why its rest is not read; empty if all was.
+        """
+        name = self.name_of(file.path)
+        before = self.before.files.get(name, Position()) if self.before and run else Position()
+        now = Position(before.offset, file.identity[1], file.size_bytes, file.modified_ns, before.why)
+        if now != before or not (before.why or before.offset == file.size_bytes):
+            now = self._read(file.path, now._replace(why=""), read)
+        self._positions[name] = now
+        if now.why:
+            return f"{os.path.basename(name)} {now.why}"  # noqa: PTH119 - a text
+        if self._left <= 0 and now.offset < now.size:
+            return f"{os.path.basename(name)}: the last {size(now.size - now.offset)} are not read yet"  # noqa: PTH119 - a text
+        return ""
+
+    def _read(self, path: str, position: Position, read: ReadOn) -> Position:
+        offset, why = position.offset, ""
+        try:
+            with regular_file(path) as file:
+                for offset in read(file, position.offset, position.offset + self._left):  # noqa: B007 - the last
+                    pass
+        except (Unreadable, Damaged) as error:
+            why = str(error)
+        self._left -= offset - position.offset
+        return position._replace(offset=offset, why=why)
+
+    def result(self) -> tuple[tuple[TrackerRun, ...], Cursor]:
+        """Return the runs, and what the next look needs."""
+        runs = tuple(self.runs)
+        return runs, Cursor(self._positions, runs)
+
+
+def summed_up(whys: Iterable[str]) -> str:
+    """Return why a run was not read completely: the first reason, and how many more there are."""
+    reasons = list(filter(None, whys))
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return f"{reasons[0]}{more}" if reasons else ""
