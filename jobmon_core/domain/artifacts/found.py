@@ -100,6 +100,14 @@ def paths_in_script(text: str, variables: Mapping[str, str]) -> Iterator[str]:
 
     Plain assignments are followed; a path ends before the first variable that is not known.
     """
+    for line, _ in script_lines(text, variables):
+        for match in _OPTION.finditer(line):
+            if path := _plausible(match["path"], is_named=True):
+                yield path
+
+
+def script_lines(text: str, variables: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the lines of a job script with the values of variables, and all variables that are known then."""
     known = dict(variables)
     for line in text.replace("\\\n", " ").split("\n"):
         if line.lstrip().startswith("#") or len(line) > _MAX_LINE:
@@ -107,9 +115,7 @@ def paths_in_script(text: str, variables: Mapping[str, str]) -> Iterator[str]:
         if assigned := _ASSIGNED.match(line):
             value = assigned[2]
             known[assigned[1]] = value if value.startswith("'") else _expanded(value, known)
-        for match in _OPTION.finditer(_expanded(line, known)):
-            if path := _plausible(match["path"], is_named=True):
-                yield path
+        yield _expanded(line, known), known
 
 
 def likely_folders(paths: Iterable[str]) -> list[str]:
