@@ -22,6 +22,7 @@ from jobmon.views.progress import metrics_json
 from jobmon.views.restarts import lineage_rows, place_json
 from jobmon.views.running import launch_json
 from jobmon.views.telemetry import live_json
+from jobmon.views.trackers import trackers_json
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import current_status, lineages_of
 from jobmon_core.app.live.telemetry import task_agents, tasks_with_agents, with_step_usage
@@ -59,6 +60,9 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
   metrics    further metrics of the logs of all tasks, a list: job_id, name and
              value; step_time_s, latency_s and tokens_per_s as the log prints
              them, and those of your progress patterns
+  trackers   runs of trackers to which the tasks log, a list: job_id, tracker,
+             run (its id), name, status (the tracker's word), step, loss, url,
+             path, updated_at (Unix seconds) and is_offline
   messages   a list: title, route, level, channel, attempts, delivered_at,
              given_up, maybe_repeated, problem (why the latest attempt
              failed), next_try_at (Unix seconds), held (why it waits, e.g.
@@ -106,7 +110,13 @@ def run(options: Options) -> int:
             tasks = tasks_with_agents(ctx, status, progress, now_s)
             details = details_json(status, now_s, progress) | live_json(tasks, now_s)
             alerts = alerts_json(job_alerts(ctx, status.job)) | place_json(lineage, status.job)
-            details |= launch_json(tasks) | metrics_json(tasks) | findings_json(memory) | alerts
+            details |= (
+                launch_json(tasks)
+                | metrics_json(tasks)
+                | trackers_json(tasks)
+                | findings_json(memory)
+                | alerts
+            )
             objects.append(details)
             continue
         agents = with_step_usage(status.job, task_agents(ctx, status.job))

@@ -23,6 +23,7 @@ from jobmon.errors import UsageError, say
 from jobmon.views.delivery import alerts_json
 from jobmon.views.model import clock, status_json
 from jobmon.views.telemetry import live_json
+from jobmon.views.trackers import trackers_json
 from jobmon_core.app.jobs.find import Selection, find_ref, no_record, select, unknown_refs
 from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.live.telemetry import tasks_with_agents
@@ -141,7 +142,7 @@ def _as_json(ctx: Context, status: JobStatus, known: Overview, now_s: float) -> 
     progress = known.progress.get(status.job.id, _NO_PROGRESS)
     tasks = tasks_with_agents(ctx, status, progress, now_s)
     alerts = alerts_json(job_alerts(ctx, status.job))
-    return status_json(status, now_s, progress) | live_json(tasks, now_s) | alerts
+    return status_json(status, now_s, progress) | live_json(tasks, now_s) | trackers_json(tasks) | alerts
 
 
 def _selection(ctx: Context, options: Options, now_s: float) -> Selection:

@@ -22,6 +22,7 @@ from jobmon.views.tasks import (
     time_rows,
     unwatched_note,
 )
+from jobmon.views.trackers import tracker_rows
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.overview import detailed_tasks, end_text, ending_of, in_order
@@ -60,7 +61,7 @@ _QUOTE = "| "  # before a quoted line of a log or a result
 _ROWS = (
     *("state", "as of", "outage", "outcome", "tasks", "causes", "pending", "problem"),
     *("launch", "launched", "progress", "ETA", "speed", "loss", "metrics"),
-    *("workers", "GPUs", "memory", "CPU", "agent"),
+    *("tracker", "workers", "GPUs", "memory", "CPU", "agent"),
     *("log says", "verified", "outputs", "result", "disk", "events"),
     *("reason", "cause", "proof", "log end", "also seen", "changed", "known", "to do", "note", "your note"),
     "bundle",
@@ -75,7 +76,7 @@ _WHERE = {  # by backend
     "ssh": "host {cluster}, reached by ssh",
 }
 # rows whose value may be a path, which no line break may split
-_PATHS = ("proof", "log end", "bundle", "log", "stdout", "stderr", "folder", "script", "settings")
+_PATHS = ("tracker", "proof", "log end", "bundle", "log", "stdout", "stderr", "folder", "script", "settings")
 
 
 def detail_lines(
@@ -126,6 +127,7 @@ def detail_lines(
 def _progress(live: LiveTask, key: str, progress: JobProgress, now_s: float) -> Rows:
     yield from problem_rows(live, now_s)
     yield from progress_rows(live, now_s)
+    yield from tracker_rows(live, now_s)
     yield from telemetry_rows(live, now_s)
     if key in progress.artifacts:
         yield from artifacts_rows(live.artifacts, now_s, is_running=live.group is StateGroup.RUNNING)
@@ -245,6 +247,7 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
         yield "cause", f"not analysed until all tasks have ended; now: `jobmon diagnose {ref}`"
     if found:
         yield from end_rows(found)
+        yield from (("tracker", text) for text in filter(None, [found.tracker_says]))
     if task.end and task.end.why:
         yield "note", task.end.why
     yield from time_rows(job, task, now_s)
@@ -331,6 +334,7 @@ def _parts(settings: JobSettings) -> Lines:
         "slowdown warning at": settings.slowdown_percent and f"-{settings.slowdown_percent:g}%",
         "minimum output growth": settings.min_growth_bytes and f"{size(settings.min_growth_bytes)} per check",
         "done": _done(settings.done),
+        "tracker": settings.track and ", ".join(settings.track.places.values()),
     }
     for name, value in named.items():
         if isinstance(value, int):

@@ -146,7 +146,7 @@ def _stuck(job: WatchedJob) -> str:
 
 def _problems(view: JobView) -> Iterator[Finding]:
     job = view.job
-    yield from _about_the_end(job)
+    yield from (*_about_the_end(job), *_about_trackers(job))
     for live in view.tasks:
         prefix = f"{live.ref} " if len(job.tasks) > 1 else ""
         yield from (_about_a_task(event, prefix) for event in live.ongoing)
@@ -177,6 +177,11 @@ def _about_the_end(job: WatchedJob) -> Iterator[Finding]:
         number = f"{len(failed)} of {count(state_counts(job).total(), 'task')} failed"
         text = redacted(f"{number}, {failed_task(job, failed[0])}")
         yield Finding(Severity.CRITICAL, text, id="tasks")
+
+
+def _about_trackers(job: WatchedJob) -> Iterator[Finding]:
+    found = (task.diagnosis.tracker_says for task in job.tasks.values() if task.diagnosis)
+    yield from (Finding(Severity.INFO, redacted(text), id="tracker") for text in dict.fromkeys(found) if text)
 
 
 def _about_a_task(event: Event, prefix: str) -> Finding:

@@ -187,7 +187,7 @@ def _problem(event: Event, live: LiveTask) -> str:
         return WILL_TIME_OUT
     if kind is EventKind.UNUSUAL:
         return event.subject.replace("_", " ")
-    if kind is EventKind.TROUBLE and event.subject:
+    if kind in (EventKind.TROUBLE, EventKind.TRACKER) and event.subject:
         return event.subject.replace("-", " ")
     wanted, writing = live.job.own_settings.num_workers or 0, len(live.progress.workers)
     if kind is EventKind.NO_OUTPUT and 0 < writing < wanted:

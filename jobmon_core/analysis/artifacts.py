@@ -163,8 +163,14 @@ def _in_logs(paths: Iterable[str], searched_bytes: int) -> Iterator[str]:
 
 
 def _in_script(job: WatchedJob, task: Task, script: str) -> Iterator[str]:
+    script = script or script_of(job)
+    yield from paths_in_script(f"{job.command}\n{script}", script_variables(job, task))
+
+
+def script_variables(job: WatchedJob, task: Task) -> dict[str, str]:
+    """Return the variables of a job's environment that its script may use in paths."""
     job_id = str(task.raw_job_id or job.job_id)
-    variables = {
+    return {
         **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID"), job_id),
         "SLURM_ARRAY_JOB_ID": str(job.job_id),
         **({"SLURM_ARRAY_TASK_ID": task.key} if task.key.isdigit() else {}),
@@ -175,8 +181,6 @@ def _in_script(job: WatchedJob, task: Task, script: str) -> Iterator[str]:
         "USER": job.user,
         "HOME": os.path.expanduser("~"),  # noqa: PTH111 - pathlib's raises without a home
     }
-    script = script or script_of(job)
-    yield from paths_in_script(f"{job.command}\n{script}", variables)
 
 
 def _is_written(folder: str, own: OwnFiles, listings: Listings) -> bool:

@@ -29,6 +29,8 @@ def diagnoses_of(job: WatchedJob, keys: Iterable[str], files: EndFiles) -> dict[
     """Return a diagnosis for each ended task, after reading on to the ends of the logs."""
     from jobmon_core.analysis.triage import with_workers  # not at the top: as in `explain_task`
     from jobmon_core.domain.job.tracking.lost_worker import with_lost_worker
+    from jobmon_core.domain.logs.contradictions import JobSide
+    from jobmon_core.domain.logs.tracker_end import with_trackers
 
     patterns = files.user_patterns if files.user_patterns.exists() else None
     progress = files.read_on()
@@ -41,6 +43,9 @@ def diagnoses_of(job: WatchedJob, keys: Iterable[str], files: EndFiles) -> dict[
             found = with_progress(found, job, task.end, followed)
             found = with_lost_worker(found, task.end, progress.events, key)
             found = with_workers(found, task.end, followed, telemetry)
+            if followed and followed.tracked:
+                side = JobSide(task.end.outcome, progress=followed.progress, history=followed.history)
+                found = with_trackers(found, followed.tracked, side)
             samples = followed.history.samples if followed else ()
             has_course = len(samples) >= _MIN_SAMPLES or bool(telemetry.nodes())
             by_key[key] = replace(found, has_course=has_course)

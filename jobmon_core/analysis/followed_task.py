@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.analysis.tracked import TrackerState
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job.job_progress import FollowedTask
@@ -14,6 +15,7 @@ from jobmon_core.domain.logs.progress.estimate import estimate, limit_outlook
 from jobmon_core.domain.logs.progress.events.detect import Observation, progress_events, stall_after_s
 from jobmon_core.domain.logs.progress.events.errors import ErrorWatch
 from jobmon_core.domain.logs.progress.log.fold import ReaderState
+from jobmon_core.domain.logs.progress.tracked import stepped_s
 from jobmon_core.domain.logs.progress.workers import WorkerState, worker_state
 from jobmon_core.domain.slurm.states import JobState
 
@@ -22,11 +24,11 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.job.job_settings import JobSettings
     from jobmon_core.domain.logs.progress.events.event import Event
-    from jobmon_core.domain.logs.progress.model import History, LimitOutlook, TaskProgress
+    from jobmon_core.domain.logs.progress.model import LimitOutlook, TaskProgress
     from jobmon_core.store.telemetry import TaskTelemetry
 
 STANDSTILL = (JobState.SUSPENDED, JobState.STOPPED)
-_NO_ERRORS = ErrorWatch()
+_NO_ERRORS, _NO_TRACKERS = ErrorWatch(), TrackerState()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class ReadTask(FollowedTask):
 
     reader: ReaderState | None = None  # None: its logs are not read any more
     errors: ErrorWatch = _NO_ERRORS
+    tracking: TrackerState = _NO_TRACKERS
 
 
 class TaskLook(NamedTuple):
@@ -57,13 +60,14 @@ def look_at_pace(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Even
         return before, ()
     settings = look.job.own_settings
     written_s = min(look.now_s, look.written_s or look.now_s)
-    idle_s = look.now_s - max(written_s, look.artifacts.written_s or 0.0, running_since_s(look.task))
+    stepped = min(look.now_s, max((stepped_s(run) or 0.0 for run in before.tracked), default=0.0))
+    idle_s = look.now_s - max(written_s, look.artifacts.written_s or 0.0, stepped, running_since_s(look.task))
     seen = Observation(
         look.now_s,
         before.progress,
         before.history,
         _outlook(before, look.task, look.now_s),
-        _idle_sign(before.history, settings, idle_s, look.artifacts),
+        _idle_sign(before, settings, idle_s, look.artifacts),
         idle_s,
         settings.stall_timeout_s,
         settings.restart.stall_limit_s if settings.restart and settings.attempt else None,
@@ -88,10 +92,11 @@ def _outlook(followed: TaskProgress, task: Task, now_s: float) -> LimitOutlook |
     return limit_outlook(found, task.start_s, task.start_s + task.limit_s, now_s)
 
 
-def _idle_sign(history: History, settings: JobSettings, idle_s: float, artifacts: Artifacts) -> str:
-    if idle_s < (settings.stall_timeout_s or stall_after_s(history)):
+def _idle_sign(followed: ReadTask, settings: JobSettings, idle_s: float, artifacts: Artifacts) -> str:
+    if idle_s < (settings.stall_timeout_s or stall_after_s(followed.history)):
         return ""
     if artifacts.outputs and artifacts.outputs.hardly_grow:
         return f"for {duration(idle_s)}, nothing was written to its logs, and its outputs hardly grew"
-    written = "logs and outputs" if artifacts.looked_s else "logs"
+    trackers = [run.tracker.label for run in followed.tracked if run.step is not None]
+    written = " and ".join(("logs", *(["outputs"] if artifacts.looked_s else []), *trackers))
     return f"nothing was written to its {written} for {duration(idle_s)}"

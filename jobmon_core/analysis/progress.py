@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -28,6 +29,8 @@ from jobmon_core.analysis.job_logs import (
 )
 from jobmon_core.analysis.launch_facts import look_at_launch
 from jobmon_core.analysis.live_errors import look_for_errors
+from jobmon_core.analysis.tracked import look_at_trackers, tracked_progress
+from jobmon_core.analysis.tracker_news import look_at_tracker_news, runs_of_attempt_before
 from jobmon_core.analysis.triage import look_at_measures, with_explained_stalls
 from jobmon_core.analysis.usual import look_at_usual
 from jobmon_core.domain.artifacts.model import Artifacts, Listing
@@ -41,6 +44,7 @@ from jobmon_core.domain.logs.progress.history import add_sample, is_sound
 from jobmon_core.domain.logs.progress.log.fold import ReaderState
 from jobmon_core.domain.logs.progress.log.judge import judge, with_total, with_total_of_checkpoint
 from jobmon_core.domain.logs.progress.model import History, Progress, Sample, WorkerProgress
+from jobmon_core.domain.logs.progress.tracked import compact, with_tracked
 from jobmon_core.domain.logs.progress.workers import worker_progress
 from jobmon_core.domain.messages.periodic import periodic_event
 from jobmon_core.domain.node.launch.judge import without_repeats
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.job.own_files import OwnFiles
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.tracker import TrackerRun
     from jobmon_core.store.lineages import LineageStore
     from jobmon_core.store.telemetry import TaskTelemetry
 
@@ -69,7 +74,14 @@ _OVER = (Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
 _SHOWN_ONLY = (EventKind.MILESTONE, EventKind.CHECKPOINT, EventKind.LAUNCHED)
 _NO_ARTIFACTS = Artifacts()
 # each returns a task after one more look, and what is new
-_FOLLOWERS = (look_at_pace, look_for_errors, look_at_launch, look_at_measures, look_at_usual)
+_FOLLOWERS = (
+    look_at_pace,
+    look_for_errors,
+    look_at_launch,
+    look_at_measures,
+    look_at_usual,
+    look_at_tracker_news,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +152,7 @@ def _follow(job: WatchedJob, file: JsonFile[ProgressState], look: _LookInputs) -
     logs = {task.key: written_logs(job, task, logs_of_run(job, task)) for task in tasks}
     record = _with_artifacts(before, job, tasks, logs, look)
     for task in tasks:
-        record = _with_task(record, task.key, _read(record, job, task, logs[task.key], look.now_s))
+        record = _with_task(record, task.key, _read(record, job, task, logs[task.key], look))
     searched = _logs_to_search(job, tasks, logs)
     for task in filter(_runs, tasks):
         record = _with_look(record, job, task, searched[task.key], look)
@@ -279,22 +291,26 @@ def _with_artifacts(
 
 
 def _read(
-    record: ProgressState, job: WatchedJob, task: Task, logs: tuple[str, ...], now_s: float
+    record: ProgressState, job: WatchedJob, task: Task, logs: tuple[str, ...], look: _LookInputs
 ) -> ReadTask:
-    settings = settings_of_task(job)
+    settings, now_s = settings_of_task(job), look.now_s
     known, has_ended = record.tasks.get(task.key, ReadTask()), task.end is not None
     reader = read_progress(
         logs, known.reader, settings.progress_patterns, ended=has_ended, worker_logs=job.worker_logs
     )
     written_s = min(now_s, last_write_s(logs) or now_s)
     files = own_files(job, task)
-    progress = with_known_total(reader.progress, settings, checkpoint_folder(job, task), files)
+    of_log = with_known_total(reader.progress, settings, checkpoint_folder(job, task), files)
+    tracking, runs = look_at_trackers(job, task, logs, known.tracking, lambda: _earlier(known, job, look))
+    tracked = tracked_progress(runs, settings, reader)
+    progress = with_tracked(of_log, tracked.progress)
     before = _of_unit(_of_this_run(known, task), progress)
     is_of_this_run = own_files_here(job, task).include(written_s)
-    history = before.history
-    if progress and is_of_this_run:
+    samples = tracked.samples(before.history, now_s)
+    if of_log and progress:
         seen = Sample(written_s, progress.current, progress.loss, progress.grad_norm)
-        history = add_sample(history, seen)
+        samples = (seen,) if is_of_this_run else ()
+    history = reduce(add_sample, samples, before.history)
     main_logs = log_files(job, task)
     worker_logs = [path for path in logs if path not in main_logs or path in job.worker_logs]
     return replace(
@@ -306,7 +322,17 @@ def _read(
         has_output=is_of_this_run and any(log.size for log in reader.files),
         reader=None if has_ended else reader,
         errors=ErrorWatch() if has_ended else before.errors,
+        tracked=compact(runs, progress),
+        tracking=tracking,
     )
+
+
+def _earlier(known: ReadTask, job: WatchedJob, look: _LookInputs) -> tuple[TrackerRun, ...]:
+    """Return the runs of trackers of the task before its latest start, else of the attempt before."""
+    place = job.attempt
+    if known.tracked or place is None or not place.number or look.lineages is None:
+        return known.tracked
+    return runs_of_attempt_before(place, look.lineages, look.file_of)
 
 
 def settings_of_task(job: WatchedJob) -> JobSettings:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.job.job_settings import Done, ErrorPattern, JobSettings
+from jobmon_core.domain.job.job_settings import Done, ErrorPattern, JobSettings, TrackSettings
 from jobmon_core.domain.logs.progress.log.formats import UNITS, Role
 from jobmon_core.observe.job_config import parse_yaml, read_job_config
 from jobmon_core.observe.progress.load import user_formats
@@ -326,6 +326,37 @@ def test_what_shows_that_a_job_is_done_is_read(file: Path) -> None:
 )
 def test_a_wrong_description_of_done_is_refused(file: Path, done: str, fault: str) -> None:
     file.write_text(f"done: {done}\n")
+    with pytest.raises(ConfigInvalid) as refused:
+        read_job_config(file)
+    assert any(fault in each for each in refused.value.faults), refused.value.faults
+
+
+def test_where_a_tracker_writes_is_read(file: Path) -> None:
+    file.write_text(
+        "track: {tensorboard: runs/%j, mlflow: 'sqlite:///mlflow.db', wandb: ~/w, metrics: [acc], loss: l}"
+    )
+    track = read_job_config(file).settings.track
+    places = {
+        "tensorboard": f"{file.parent}/runs/%j",
+        "wandb": str(Path("~/w").expanduser()),
+        "mlflow": f"{file.parent}/mlflow.db",
+    }
+    assert track == TrackSettings(places, ("acc",), "l")
+
+
+@pytest.mark.parametrize(
+    ("track", "fault"),
+    [
+        ("{}", "track: expected the folder or file of a tracker (tensorboard, wandb"),
+        ("{mlflow: 'http://ml:5000'}", "track.mlflow: expected a file or a folder"),
+        ("{tensorbord: runs}", "track.tensorbord"),
+        ("{tensorboard: 7}", "track.tensorboard"),
+        ("{metrics: acc}", "track.metrics: expected a list"),
+        ("runs", "track: expected an object"),
+    ],
+)
+def test_a_wrong_description_of_a_tracker_is_refused(file: Path, track: str, fault: str) -> None:
+    file.write_text(f"track: {track}\n")
     with pytest.raises(ConfigInvalid) as refused:
         read_job_config(file)
     assert any(fault in each for each in refused.value.faults), refused.value.faults

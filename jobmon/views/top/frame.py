@@ -268,7 +268,7 @@ def _help(symbols: Symbols, width: int) -> Iterator[Line]:
         "q, Ctrl-C": "quit; jobs and monitors keep running",
     }
     letters = [
-        *LETTERS.values(),
+        *dict.fromkeys(LETTERS.values()),
         (OLD_DATA, Style.ATTENTION, "data older than one polling interval"),
         (NO_MONITOR, Style.BAD, "no monitor; `jobmon recover` restarts it"),
     ]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.node.telemetry.model import AgentReport
 
 
+_UNUSUAL = ("U", Style.ATTENTION, "unusual: unlike earlier runs or a tracker")
 # the letter, colour and meaning of each problem; letters also work where there are no colours
 LETTERS = {
     EventKind.STALLED: ("S", Style.BAD, "stalled: no progress for unusually long"),
@@ -39,7 +40,8 @@ LETTERS = {
     EventKind.DIVERGED: ("D", Style.BAD, "diverged: loss or gradient norm not finite or far too high"),
     EventKind.TIME_LIMIT: ("L", Style.ATTENTION, "will not end before its time limit"),
     EventKind.SLOW: ("W", Style.ATTENTION, "slow: clearly slower than before, or than usual"),
-    EventKind.UNUSUAL: ("U", Style.ATTENTION, "unusual: unlike earlier runs of its name"),
+    EventKind.UNUSUAL: _UNUSUAL,
+    EventKind.TRACKER: _UNUSUAL,
 }
 NO_MONITOR = "!"
 OLD_DATA = "?"
@@ -53,7 +55,7 @@ _STYLES = {
 def letters(live: LiveTask) -> Span:
     """Return a letter for each thing that is wrong, in the style of the worst."""
     found = [LETTERS[kind] for kind in live.problems if kind in LETTERS]
-    marks = "".join(letter for letter, _, _ in found)
+    marks = "".join(dict.fromkeys(letter for letter, _, _ in found))
     if live.status.health.is_lost:
         return Span(f"{NO_MONITOR}{marks}", Style.BAD)
     if live.is_stale:

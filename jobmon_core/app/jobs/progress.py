@@ -16,11 +16,13 @@ from jobmon_core.app.jobs.output import known_files, with_log_paths
 from jobmon_core.app.jobs.overview import current_status, in_order
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.job.job_progress import FollowedTask
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.own_files import OwnFiles
 from jobmon_core.domain.logs.progress.estimate import ROUGH, estimate_or_printed
 from jobmon_core.domain.logs.progress.events.ongoing import unusual_pause_s
-from jobmon_core.domain.logs.progress.model import Estimate, History, TaskProgress
+from jobmon_core.domain.logs.progress.model import Estimate, History
+from jobmon_core.domain.logs.progress.tracked import with_tracked
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader, read_progress
@@ -87,6 +89,7 @@ class LogProgress:
     checkpoints: str = ""  # their folder
     own: OwnFiles = _ANY_FILES  # its checkpoints are among these
     artifacts: Artifacts = _NO_ARTIFACTS  # as its monitor last saw them
+    tracked: Progress | None = None  # likewise, with what its trackers say; None without any
     _state: ReaderState | None = field(default=None, init=False)
 
     def read(self, *, ended: bool = False) -> ProgressReport:
@@ -100,6 +103,7 @@ class LogProgress:
         self._state = read_progress(self.paths, self._state, patterns, ended=ended)
         unread = tuple(f"{each.path} {each.problem}" for each in self._state.files if each.problem)
         progress = with_known_total(self._state.progress, self.settings, self.checkpoints, self.own)
+        progress = with_tracked(progress, self.tracked)
         return ProgressReport(progress, last_write_s(self.paths), unread, self.paths)
 
     def estimated(self, report: ProgressReport, now_s: float) -> ProgressReport:
@@ -131,7 +135,7 @@ def logs_of_job(ctx: Context, job: WatchedJob, ref: JobRef) -> list[tuple[JobRef
 
 
 def _logs_of_task(job: WatchedJob, task: Task, known: JobProgress) -> LogProgress:
-    followed = known.tasks.get(task.key, TaskProgress())
+    followed = known.tasks.get(task.key, FollowedTask())
     paths = followed.logs or tuple(known_files(job, task))
     return LogProgress(
         paths,
@@ -141,6 +145,7 @@ def _logs_of_task(job: WatchedJob, task: Task, known: JobProgress) -> LogProgres
         checkpoints=checkpoint_folder(job, task),
         own=own_files(job, task),
         artifacts=known.artifacts_of(task.key),
+        tracked=followed.progress if followed.tracked else None,
     )
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.logs.diagnosis.model import StepUsage
     from jobmon_core.domain.logs.progress.events.event import Event
+    from jobmon_core.domain.logs.tracker import TrackerRun
     from jobmon_core.domain.node.launch.model import LaunchState
     from jobmon_core.domain.node.telemetry.model import AgentReport
     from jobmon_core.lifecycle.health import JobStatus
@@ -78,6 +79,7 @@ class LiveTask:
     is_stale: bool = False  # its data are older than one polling interval
     agents: TaskAgents = _NO_AGENTS  # of a running task
     launch: LaunchState | None = None  # how its latest run was launched
+    tracked: tuple[TrackerRun, ...] = ()  # the runs of trackers to which it logs
     usual: UsualEnd | None = None  # while nothing measured says when it ends
 
     @property
@@ -130,6 +132,7 @@ def live_tasks(
             is_stale and group in ACTIVE,
             agents.get(task.key, _NO_AGENTS),
             followed.launch,
+            followed.tracked,
             _usual_end(job, task, followed, now_s) if is_unknown else None,
         )
     if pending or job.pending_indices or not job.tasks:

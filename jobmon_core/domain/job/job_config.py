@@ -9,7 +9,14 @@ from typing import NamedTuple
 
 from jobmon_core.domain.config_section import SecretSources, Section
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.job.job_settings import MAX_GROUPS, Done, ErrorPattern, JobSettings, RestartMode
+from jobmon_core.domain.job.job_settings import (
+    MAX_GROUPS,
+    Done,
+    ErrorPattern,
+    JobSettings,
+    RestartMode,
+    TrackSettings,
+)
 from jobmon_core.domain.job.restart.config import DISTINCT_KEYS, read_restart
 from jobmon_core.domain.logs.progress.log.formats import (
     MAX_METRICS,
@@ -18,12 +25,14 @@ from jobmon_core.domain.logs.progress.log.formats import (
     is_measured,
     metrics_of,
 )
+from jobmon_core.domain.logs.tracker import Tracker
 from jobmon_core.domain.node.triage.state import Thresholds
 
 _MAX_ITEMS = 1e15  # a unit of work may be one token
 _MAX_PERCENT = 99
 _SEVERITIES = ("critical", "error", "warning")  # the first two mean the same
 _ON_STALL = "on_stall"
+_FILE_URL = re.compile(r"^(?:sqlite:///|file:(?://(?=/))?)")  # as in MLFLOW_TRACKING_URI
 # alerts are accepted and not read: they may hold a webhook, so they belong in config.json
 _ALERTS = {
     "email": ("enabled", "address", "smtp_server", "smtp_port"),
@@ -141,6 +150,7 @@ class _Parser:
             stacks_on_stall=monitoring.choice("stacks", ("never", _ON_STALL), "never") == _ON_STALL,
             thresholds=_thresholds(top.section("thresholds")),
             done=self._done(),
+            track=self._track(),
             restart=read_restart(top.section("restart")) if top.has("restart") else None,
         )
         for section in (job, paths, patterns, monitoring, expected, progress):
@@ -160,6 +170,23 @@ class _Parser:
         if done == Done():
             self._top.fault("done", "expected marker (a file), log (a regex) or artifact (a file, or a glob)")
         return done
+
+    def _track(self) -> TrackSettings | None:
+        if not self._top.has("track"):
+            return None
+        section, places = self._top.section("track"), {}
+        for tracker in Tracker:
+            path = _FILE_URL.sub("", _text(section, tracker))
+            if "://" in path:
+                section.fault(tracker, "expected a file or a folder; jobmon asks no tracking server")
+            elif path:
+                places[str(tracker)] = self._absolute(path)
+        found = TrackSettings(places, tuple(section.texts("metrics")), _text(section, "loss"))
+        section.close()
+        if found == TrackSettings():
+            names = ", ".join(Tracker)
+            self._top.fault("track", f"expected the folder or file of a tracker ({names}), metrics or loss")
+        return found
 
     def _folder(self, section: Section, key: str) -> str:
         path = _text(section, key)

@@ -9,6 +9,7 @@ from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.job.history.running import Comparison
 from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.logs.progress.model import TaskProgress
+from jobmon_core.domain.logs.tracker import TrackerRun
 from jobmon_core.domain.node.launch.model import LaunchState
 from jobmon_core.domain.node.triage.state import TriageState
 
@@ -24,6 +25,7 @@ class FollowedTask(TaskProgress):
     launch: LaunchState | None = None  # of its latest run; None if that was not looked at
     triage: TriageState = _NO_TRIAGE
     compared: Comparison | None = None  # with earlier runs like its latest one; None: not yet
+    tracked: tuple[TrackerRun, ...] = ()  # the runs of trackers to which its latest run logs
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,17 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
+class TrackSettings:
+    """Where the trackers of a job keep what it logs, and what of that is shown."""
+
+    places: dict[str, str] = field(
+        default_factory=dict
+    )  # absolute paths by `Tracker`; may contain ``%`` patterns
+    metrics: tuple[str, ...] = ()  # names of those to show beside the loss; empty: jobmon chooses
+    loss: str = ""  # the name of the metric that is the loss; empty: jobmon chooses
+
+
+@dataclass(frozen=True, slots=True)
 class ChainStage:
     """The place of a job in a chain, in which each stage starts when the one before it has succeeded."""
 
@@ -89,6 +100,7 @@ class JobSettings:
     thresholds: Thresholds = _THRESHOLDS  # of the verdicts about what agents measure
     chain: ChainStage | None = None  # None: it is part of no chain
     done: Done | None = None
+    track: TrackSettings | None = None
     restart: RestartSettings | None = None  # None: it is never started again
     attempt: AttemptPlace | None = None  # None: it is part of no lineage
 

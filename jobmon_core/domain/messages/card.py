@@ -80,6 +80,7 @@ def _single(
     parts = (
         *_progress_fields(followed, now_s),
         *_telemetry_fields(reports),
+        *_tracker_fields(followed),
         *_time_fields(task),
     )
     return Card(
@@ -175,6 +176,12 @@ def _progress_fields(followed: TaskProgress, now_s: float) -> Iterator[Field]:
     speed = rate(found.rate_per_s or progress.rate_per_s, progress.unit)
     if speed and not is_paused:
         yield Field("Speed", speed)
+
+
+def _tracker_fields(followed: FollowedTask) -> Iterator[Field]:
+    for run in followed.tracked:
+        if run.url:
+            yield Field(run.tracker.label, run.url)
 
 
 def _rounded(at_s: float, remaining_s: float) -> int:

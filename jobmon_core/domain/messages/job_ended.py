@@ -241,6 +241,8 @@ def _hint_fields(diagnosis: Diagnosis) -> Iterator[Field]:
         yield Field("Changed", diagnosis.changes)
     if diagnosis.compared:
         yield Field("Compared", diagnosis.compared)
+    if tracker := "; ".join(filter(None, (diagnosis.tracker, diagnosis.tracker_says))):
+        yield Field("Tracker", tracker)
     if diagnosis.bundle:
         yield Field("Diagnostics bundle", diagnosis.bundle)
 

@@ -28,6 +28,8 @@ _HEADLINES = {
     EventKind.LATE_WRITER: "An earlier attempt still writes",
     EventKind.UNUSUAL: "Unlike earlier runs",
     EventKind.LONG_WAIT: "A longer wait than usual",
+    EventKind.TRACKER_ALERT: "An alert of the program",
+    EventKind.TRACKER: "The tracker says something else",
     EventKind.RESUMED: "Resumed",
     EventKind.RECOVERED: "Recovered",
     EventKind.LAUNCHED: "Launched",
@@ -50,6 +52,7 @@ _ADVICE = {
     EventKind.DIVERGED: "Look at its log with `jobmon logs JOBID`; jobmon does not stop the job.",
     EventKind.ERROR: "Look at its log with `jobmon logs JOBID`; jobmon does not stop the job.",
     EventKind.TROUBLE: "`jobmon diagnose JOBID` shows the figures; jobmon does not stop the job.",
+    EventKind.TRACKER_ALERT: "The program sent it to its tracker; jobmon does not stop the job.",
 }
 _LOCAL_ADVICE = {  # of jobs without Slurm
     **_ADVICE,
@@ -246,7 +249,7 @@ def level_of(event: Event) -> Level:
         is_critical = event.is_critical and event.subject in _CRITICAL_VERDICTS
     elif event.kind is EventKind.ERROR:
         is_critical = event.is_critical or event.subject.startswith(_DISK_FULL)
-    elif event.kind is EventKind.NOT_RESUMED:
+    elif event.kind in (EventKind.NOT_RESUMED, EventKind.TRACKER_ALERT):
         is_critical = event.is_critical
     else:
         return _LEVELS.get(event.kind, Level.WARNING)

@@ -100,6 +100,8 @@ class Diagnosis:
     also_seen: tuple[str, ...] = ()  # titles of those ``symptoms`` that say more than that a process ended
     changes: str = ""  # since the job last worked, e.g. ``since 8101 succeeded: torch 2.3 -> 2.4``
     compared: str = ""  # in what the run stands out among earlier ones of its name; a node that kills runs
+    tracker: str = ""  # the runs of trackers to which it logged, with the addresses of their pages
+    tracker_says: str = ""  # in what they contradict the scheduler, and what to do
     has_course: bool = False  # it was recorded, so that a report has charts
     outputs: str = ""  # what became of them, e.g. ``8 of 8 shards, 1.2 GiB``
     outputs_verified: bool = False  # all that was named is there, and nothing that was checked is damaged
@@ -116,6 +118,8 @@ class Diagnosis:
     @property
     def doubt(self) -> str:
         """What speaks against the success of a job, as the end of a sentence."""
+        if self.cause == INCOMPLETE and self.tracker_says:
+            return self.headline  # which begins with a name
         if self.cause == INCOMPLETE:
             return f"{self.headline[:1].lower()}{self.headline[1:]}"
         if self.cause in (MISSING_OUTPUTS, DAMAGED_OUTPUTS, LOST_WORKER):

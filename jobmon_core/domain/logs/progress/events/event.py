@@ -34,6 +34,8 @@ class EventKind(StrEnum):
     LATE_WRITER = "late writer"  # an earlier attempt still changes a checkpoint
     UNUSUAL = "unusual"  # compared with earlier runs like it
     LONG_WAIT = "long wait"  # likewise, for its start
+    TRACKER_ALERT = "tracker alert"  # one that the program sent to its tracker
+    TRACKER = "tracker"  # the tracker contradicts the job
     RECOVERED = "recovered"  # from one of the `WARNINGS`
 
 
@@ -81,6 +83,8 @@ WARNINGS = (
     EventKind.LATE_WRITER,
     EventKind.UNUSUAL,
     EventKind.LONG_WAIT,
+    EventKind.TRACKER_ALERT,
+    EventKind.TRACKER,
 )
 
 

@@ -23,6 +23,7 @@ LASTING = (  # the worst first
     EventKind.TIME_LIMIT,
     EventKind.SLOW,
     EventKind.UNUSUAL,
+    EventKind.TRACKER,
 )
 
 _MIN_SAMPLES = 3  # with fewer, nothing is known about pauses

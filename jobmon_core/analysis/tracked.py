@@ -1,0 +1,225 @@
+"""Find the files of trackers to which a running task logs, and read on in them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.analysis.artifacts import script_variables
+from jobmon_core.analysis.job_logs import is_shared, named_path, own_files, script_of
+from jobmon_core.domain.artifacts.found import paths_in_script
+from jobmon_core.domain.artifacts.tracker_places import Lead, leads_in_log, leads_in_script
+from jobmon_core.domain.job.job_settings import TrackSettings
+from jobmon_core.domain.job.own_files import Origin
+from jobmon_core.domain.logs.progress.events.tracker_news import TrackerTold
+from jobmon_core.domain.logs.progress.log.judge import with_total
+from jobmon_core.domain.logs.progress.tracked import (
+    counts_steps,
+    one_run,
+    progress_of,
+    samples_of,
+    with_tracked,
+)
+from jobmon_core.domain.logs.tracker import Cursor, Tracker, TrackerRun
+from jobmon_core.observe.logs.read import read_head, read_tail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from jobmon_core.domain.job.job_settings import JobSettings
+    from jobmon_core.domain.job.own_files import OwnFiles
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.logs.progress.log.fold import ReaderState
+    from jobmon_core.domain.logs.progress.model import History, Progress, Sample
+
+_PART_BYTES = 64 * 1024  # of the beginning and of the end of a log
+_GROWN = 1.5  # logs that are so many times as long are searched again
+_MAX_LEADS = 8
+_MAX_SHOWN = 4
+_NO_TRACK, _NOTHING_TOLD = TrackSettings(), TrackerTold()
+
+
+@dataclass(frozen=True, slots=True)
+class TrackerState:
+    """Where the next look at a task's trackers goes on."""
+
+    started_s: float | None = None  # of the run
+    searched_bytes: int = -1  # of its logs; -1: they, and its script, were not searched yet
+    leads: tuple[Lead, ...] = ()  # with absolute paths, those that say most first
+    cursors: dict[str, Cursor] = field(default_factory=dict)  # by tracker and path
+    told: TrackerTold = _NOTHING_TOLD
+    earlier: tuple[TrackerRun, ...] = ()  # what the run before this one logged to, of the same task
+
+
+def look_at_trackers(
+    job: WatchedJob,
+    task: Task,
+    logs: Sequence[str],
+    before: TrackerState,
+    earlier: Callable[[], tuple[TrackerRun, ...]],
+) -> tuple[TrackerState, list[TrackerRun]]:
+    """Return the runs that a task logs to, the one that tells its progress first, and the new state.
+
+    ``earlier`` returns those of the run before this one; it is called once in a run.
+    """
+    state = before
+    if state.started_s != task.start_s:
+        state = TrackerState(task.start_s, earlier=earlier())
+    state = _with_leads(state, job, task, logs)
+    runs: dict[Tracker, TrackerRun] = {}
+    cursors: dict[str, Cursor] = {}
+    for lead in state.leads:
+        if lead.path and lead.tracker not in runs:
+            key = f"{lead.tracker} {lead.path}"
+            found, cursors[key] = _read(job, lead, state.cursors.get(key))
+            if run := _own_run(job, task, lead, state, found):
+                runs[lead.tracker] = run
+    shown = sorted(_with_pages(runs, state.leads), key=lambda run: (run.step is None, not counts_steps(run)))
+    return replace(state, cursors=cursors), shown[:_MAX_SHOWN]
+
+
+class Tracked(NamedTuple):
+    """What the runs of trackers say of the progress of a task."""
+
+    progress: Progress | None = None
+    of: TrackerRun | None = None  # whose steps count
+
+    def samples(self, history: History, now_s: float) -> Iterable[Sample]:
+        """Return the new samples of a task whose log shows no progress."""
+        if self.progress is None or self.of is None:
+            return ()
+        return samples_of(self.of, self.progress, history, now_s)
+
+
+def tracked_progress(runs: Iterable[TrackerRun], settings: JobSettings, reader: ReaderState) -> Tracked:
+    """Return how far the runs are; the total is the user's, theirs, or one that the log announces."""
+    track, found = settings.track or _NO_TRACK, Tracked()
+    for run in runs:
+        progress = progress_of(run, track.metrics, track.loss)
+        if progress is not None:
+            found = Tracked(with_tracked(found.progress, progress), found.of or run)
+    if found.of is None or not (counts_steps(found.of) or settings.total_items):
+        return found
+    total = settings.total_items or (found.progress and found.progress.total) or _announced(reader)
+    return found._replace(progress=with_total(found.progress, total))
+
+
+def _announced(reader: ReaderState) -> float | None:
+    totals = (log.shown.totals.get("step") for log in reader.files)
+    return max(filter(None, totals), default=None)
+
+
+def _with_leads(state: TrackerState, job: WatchedJob, task: Task, logs: Sequence[str]) -> TrackerState:
+    """Return the state with new leads, if there may be any: if its logs have grown by half."""
+    size_bytes = sum(map(_size, logs))
+    has_grown = size_bytes >= max(1, _GROWN * state.searched_bytes)
+    is_last = task.end is not None and size_bytes > state.searched_bytes
+    if state.searched_bytes >= 0 and not (has_grown or is_last):
+        return state
+    leads = [*_of_user(job, task)]
+    if own_files(job, task, Origin.FOUND).can_be_seen:
+        named = {lead.tracker for lead in leads}
+        found = _found(state, job, task, logs)
+        leads += [_absolute(job, lead) for lead in found if lead.url or lead.tracker not in named]
+    return replace(state, searched_bytes=size_bytes, leads=tuple(dict.fromkeys(leads))[:_MAX_LEADS])
+
+
+def _found(state: TrackerState, job: WatchedJob, task: Task, logs: Sequence[str]) -> Iterator[Lead]:
+    """Yield the leads in the logs and in the script, those to a place of the run alone first."""
+    in_logs = leads_in_log(_lines(logs))
+    yield from (lead for lead in in_logs if lead.is_own)
+    yield from (*in_logs, *state.leads)
+    if state.searched_bytes < 0:
+        yield from _in_script(job, task)
+
+
+def _of_user(job: WatchedJob, task: Task) -> Iterator[Lead]:
+    for name, path in (job.own_settings.track or _NO_TRACK).places.items():
+        yield Lead(
+            Tracker(name), named_path(job, task, path), is_own="%" in path and not is_shared(job, path)
+        )
+
+
+def _lines(logs: Iterable[str]) -> Iterator[str]:
+    for path in logs:
+        yield from read_head(path, _PART_BYTES).texts
+        yield from read_tail(path, _PART_BYTES).texts
+
+
+def _in_script(job: WatchedJob, task: Task) -> list[Lead]:
+    text, variables = f"{job.command}\n{script_of(job)}", script_variables(job, task)
+    found = leads_in_script(text, variables, dict.fromkeys(paths_in_script(text, variables)))
+    if not job.is_array:
+        return found
+    # what all tasks of an array share may be of any of them
+    others = leads_in_script(text, {**variables, "SLURM_ARRAY_TASK_ID": "", "SLURM_JOB_ID": ""})
+    return [lead for lead in found if lead not in others]
+
+
+def _absolute(job: WatchedJob, lead: Lead) -> Lead:
+    if not lead.path:
+        return lead
+    path = os.path.join(job.workdir, os.path.expanduser(lead.path))  # noqa: PTH111, PTH118 - texts
+    return lead._replace(path=os.path.normpath(path))
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - as in job_logs
+    except (OSError, ValueError):
+        return 0
+
+
+def _read(job: WatchedJob, lead: Lead, before: Cursor | None) -> tuple[tuple[TrackerRun, ...], Cursor]:
+    from jobmon_core.observe.trackers.building import Limits  # most jobs log to no tracker
+    from jobmon_core.observe.trackers.readers import READERS, look
+
+    if lead.tracker not in READERS:
+        return (), Cursor()
+    track = job.own_settings.track or _NO_TRACK
+    return look(lead.tracker, lead.path, before, Limits(frozenset((*track.metrics, track.loss))))
+
+
+def _own_run(
+    job: WatchedJob, task: Task, lead: Lead, state: TrackerState, found: Iterable[TrackerRun]
+) -> TrackerRun | None:
+    """Return the run of this task at a place, or one that only says why it is not known."""
+    is_named = lead.tracker in (job.own_settings.track or _NO_TRACK).places
+    own = own_files(job, task, Origin.NAMED if is_named else Origin.FOUND)
+    runs = [run for run in found if not lead.run or lead.run in (run.run_id, run.name)]
+    resumed = {(each.tracker, each.run_id) for each in state.earlier}
+    runs = [
+        run
+        for run in runs
+        if _is_own(run, own, may_be_older=lead.is_own or (run.tracker, run.run_id) in resumed)
+    ]
+    if not runs:
+        return None
+    if run := one_run(runs):
+        return run
+    why = f"{len(runs)} runs in {lead.path} may be this job's; name its own with `track`"
+    return TrackerRun(lead.tracker, "", place=lead.path, partial=why)
+
+
+def _is_own(run: TrackerRun, own: OwnFiles, *, may_be_older: bool) -> bool:
+    """Whether this task's run wrote it; in a place of many runs, only what also began with it counts."""
+    try:
+        status = os.stat(run.place)  # noqa: PTH116 - a text
+    except (OSError, ValueError):
+        return False
+    began_s = run.resumed_s or run.started_s
+    if not may_be_older and began_s is not None and began_s < own.since_s:
+        return False
+    return own.include(run.updated_s or status.st_mtime, status.st_uid)
+
+
+def _with_pages(runs: Mapping[Tracker, TrackerRun], leads: Sequence[Lead]) -> Iterator[TrackerRun]:
+    """Yield the runs with the addresses of their pages; those of which only this is known follow."""
+    pages = {(lead.tracker, lead.run): lead.url for lead in leads if lead.url}
+    for run in runs.values():
+        of_run = pages.pop((run.tracker, run.run_id), "")
+        yield replace(run, url=run.url or of_run)
+    for (tracker, run_id), url in pages.items():
+        if tracker not in runs:
+            yield TrackerRun(tracker, run_id, url=url)

@@ -1,0 +1,50 @@
+"""What trackers say about a run that has ended, in its diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jobmon_core.domain.humanize import filled
+from jobmon_core.domain.logs.contradictions import FINISHED_EARLY, JobSide, contradictions
+from jobmon_core.domain.logs.diagnosis.log_lines import fingerprint
+from jobmon_core.domain.logs.diagnosis.model import INCOMPLETE, Diagnosis
+from jobmon_core.domain.logs.tracker import TrackerRun
+
+_EXPLANATION = (
+    "The program ended with exit code 0, and its tracker says finished, but the steps that it logged end far "
+    "below their total. A training that saves at a signal of Slurm may end like this before its time limit."
+)
+_ADVICE = "Look at the end of its log with `jobmon logs JOBID`; if it was cut short, resume it."
+
+
+def with_trackers(diagnosis: Diagnosis, runs: Sequence[TrackerRun], job: JobSide) -> Diagnosis:
+    """Return the diagnosis of a run that has ended, with its tracker's runs and what they contradict.
+
+    A success that its tracker says finished below the total, and that has no other cause, is `INCOMPLETE`.
+    """
+    found = [each for run in runs for each in contradictions(run, job)]
+    diagnosis = replace(
+        diagnosis,
+        tracker="; ".join(filter(None, map(_named, runs))),
+        tracker_says="; ".join(f"{each.text}{filled(': {}', each.advice)}" for each in found),
+    )
+    early = next((each for each in found if each.id == FINISHED_EARLY), None)
+    if early is None or diagnosis.cause:
+        return diagnosis
+    return replace(
+        diagnosis,
+        cause=INCOMPLETE,
+        label=None,
+        title="Incomplete",
+        what_failed=early.text,
+        explanation=_EXPLANATION,
+        advice=_ADVICE,
+        fingerprint=fingerprint(INCOMPLETE, ""),
+    )
+
+
+def _named(run: TrackerRun) -> str:
+    """Return e.g. ``W&B run 3fk2a1: https://wandb.ai/ada/train/runs/3fk2a1``; empty if it is not known."""
+    name = run.name or run.run_id
+    return f"{run.tracker.label} run {name}{filled(': {}', run.url)}" if name else ""
