@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.backends import RAY
+from jobmon_core.domain.backends import BY_TEXT
 from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
 from jobmon_core.scheduler.backends import BACKENDS, find_backend
 from jobmon_core.scheduler.base import BackendResources, ManualCommands
@@ -62,7 +62,7 @@ def backend_names() -> tuple[str, ...]:
 
 def configurable_backends() -> tuple[str, ...]:
     """Return what ``backend`` in the configuration may name, the default first."""
-    return (*backend_names(), RAY)
+    return (*backend_names(), *BY_TEXT)
 
 
 def _channel_types() -> Mapping[str, ChannelType]:

@@ -51,7 +51,7 @@ function _shtab_jobmon_using
 end
 
 set -g _shtab_jobmon_commands submit chain check run watch rerun restart group 'group add' 'group submit' 'group status' 'group list' 'group wait' 'group log' 'group cancel' 'group hold' 'group release' 'group resubmit-failed' 'group forget' wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns 'patterns list' 'patterns check' 'patterns test' prune replay test-alerts verify where why
-set -g _shtab_jobmon_opts_with_value --address --after --against --as --at --backend --by --cause --chdir --check-interval --checkpoint-dir --checkpoint-pattern --checkpoints --connect --error --every --exit-code --files --for --from --gpu-ids --group --host --html --idle --install --interval --job-config --job-name --launch-timeout --level --limit --lines --log --log-dir --log-pattern --max-restarts --messages --name --namespace --node --note --num-workers --older-than --output --output-dir --output-pattern --pid --pid-file --pod --port --process --progress-every --records --restart --restart-on --resume-arg --since --sort --stall-timeout --state --status --stop-after --then --title --to --total-items --wait -e -l -n -o -s -t
+set -g _shtab_jobmon_opts_with_value --address --after --against --as --at --backend --by --cause --chdir --check-interval --checkpoint-dir --checkpoint-pattern --checkpoints --connect --context --error --every --exit-code --files --for --from --gpu-ids --group --host --html --idle --install --interval --job-config --job-name --launch-timeout --level --limit --lines --log --log-dir --log-pattern --max-restarts --messages --name --namespace --node --note --num-workers --older-than --output --output-dir --output-pattern --pid --pid-file --pod --port --process --progress-every --records --restart --restart-on --resume-arg --selector --since --sort --stall-timeout --state --status --stop-after --then --title --to --total-items --wait -e -l -n -o -s -t
 
 complete -c jobmon -e
 complete -c jobmon -f
@@ -123,9 +123,12 @@ complete -c jobmon -n '_shtab_jobmon_using watch' -l error -xka "(__fish_complet
 complete -c jobmon -n '_shtab_jobmon_using watch' -l output -xka "(__fish_complete_path (commandline -ct))" -d 'the job'"'"'s stdout, if Slurm does not know it (default: --error)'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l again -d 'analyse and report a job again that was already reported'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l follow -d 'then follow the progress of the jobs, as `jobmon top` does'
-complete -c jobmon -n '_shtab_jobmon_using watch' -l backend -xka "slurm local ray" -d 'the jobs'"'"' scheduler (default: as configured)'
+complete -c jobmon -n '_shtab_jobmon_using watch' -l backend -xka "slurm local ray kubernetes" -d 'the jobs'"'"' scheduler (default: as configured)'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l address -x -d 'the dashboard of the Ray cluster (default: RAY_API_SERVER_ADDRESS, RAY_ADDRESS, else http://127.0.0.1:8265)'
-complete -c jobmon -n '_shtab_jobmon_using watch' -l all -d 'all jobs of the Ray cluster that have not ended and are not watched'
+complete -c jobmon -n '_shtab_jobmon_using watch' -l all -d 'all jobs of the Ray cluster, or of the namespace, that have not ended and are not watched'
+complete -c jobmon -n '_shtab_jobmon_using watch' -l context -x -d 'the context of kubectl (default: as configured, else the current one)'
+complete -c jobmon -n '_shtab_jobmon_using watch' -l namespace -x -d 'the namespace (default: as configured, else that of the context)'
+complete -c jobmon -n '_shtab_jobmon_using watch' -l selector -x -d 'the jobs of the pods with these labels, e.g. app=train'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l pid -x -d 'the processes with these PIDs'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l pid-file -xka "(__fish_complete_path (commandline -ct))" -d 'those whose PIDs are in this file, one a line'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l process -x -d 'all of your processes that run this program or script (e.g. train.py), except those that are watched already and those whose parent runs it too; with --launch-timeout, wait so long for the first one, or for --num-workers of them'
@@ -147,7 +150,7 @@ complete -c jobmon -n '_shtab_jobmon_using watch' -l check-interval -x -d 'look 
 complete -c jobmon -n '_shtab_jobmon_using watch' -l progress-every -x -d 'send a message about how far it is this often, e.g. 2h, at most every 10 minutes (default: none)'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l no-agent -d 'start nothing beside it: no figures of its GPUs, memory and processes'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l launch-timeout -x -d 'warn if a worker, a GPU or its first output is missing this long after its start'
-complete -c jobmon -n '_shtab_jobmon_using watch; and test $_shtab_jobmon_npos -ge 0' -ka "(jobmon completion jobs 2>/dev/null)" -d 'job ids; of Ray, submission ids; with --host words as above'
+complete -c jobmon -n '_shtab_jobmon_using watch; and test $_shtab_jobmon_npos -ge 0' -ka "(jobmon completion jobs 2>/dev/null)" -d 'ids; of Ray, submission ids; on Kubernetes, job/NAME or pod/NAME; with --host, words as above'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a rerun -d 'submit again what a job ran'
 complete -c jobmon -n '_shtab_jobmon_using rerun' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using rerun' -l yes -d 'do not ask'

@@ -34,7 +34,7 @@ _OF_COUNTED_FILES = "expected_outputs"  # the one that is kept if the files of a
 # options of `jobmon watch` that do not suit a job on another host
 _NOT_WITH_HOST = (
     *("pid", "pid_file", "process", "output", "error", "log", "backend"),
-    *("gpu_ids", "address", "all"),
+    *("gpu_ids", "address", "all", "context", "namespace", "selector"),
 )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import Options, Parser, positive
-from jobmon.commands.watch import ADDRESS_HELP
+from jobmon.commands.watch_service import ADDRESS_HELP
 from jobmon.errors import UsageError, report, say
 from jobmon.parser import command_parser
 from jobmon_core.app.jobs.job_config import read_settings

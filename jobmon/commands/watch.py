@@ -18,6 +18,7 @@ from jobmon.commands.common import (
     stdout_console,
 )
 from jobmon.commands.job_options import HOST_HELP, add_job_options, gpu_id, job_settings
+from jobmon.commands.watch_service import add_service_options, refuse_service_options, watch_service
 from jobmon.errors import UsageError, report, say
 from jobmon.views.details import detail_lines
 from jobmon_core.app.outcome import ANSWERS, Watched
@@ -28,12 +29,10 @@ from jobmon_core.app.processes.watch import (
     processes_with_pids,
     watch_processes,
 )
-from jobmon_core.app.remote.ray_cluster import ray_service
-from jobmon_core.app.remote.watch import watch_remote
 from jobmon_core.app.submit_warnings import warning_in_job
 from jobmon_core.app.watch import watch
 from jobmon_core.context import configurable_backends
-from jobmon_core.domain.backends import RAY, is_ray
+from jobmon_core.domain.backends import BY_TEXT
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError
 from jobmon_core.domain.node.hosts.model import KINDS
 from jobmon_core.domain.slurm.log_paths import LogPaths
@@ -72,9 +71,10 @@ With --host, watch one job on a host that is reached by ssh. One or more words d
   marker:FILE  a file that shows success if it exists once the process is gone;
                alone: wait for this file
   files:FOLDER the folder of its outputs: their number and the latest ones are shown
-The first word may name the host, too: HOST:tmux:NAME. Likewise, ray:ID names a job of Ray, and pid:1,2,3
-processes of this host. Paths are those of the host; relative ones begin at your home there. One round-trip
-at each interval looks at all jobs on a host. A host that does not answer proves nothing; one message says so.
+The first word may name the host, too: HOST:tmux:NAME. Likewise, ray:ID names a job of Ray,
+kubernetes:job/NAME one on Kubernetes, and pid:1,2,3 processes of this host. Paths are those of the host;
+relative ones begin at your home there. One round-trip at each interval looks at all jobs on a host. A host
+that does not answer proves nothing; one message says so.
 If a process is gone without a marker, and tmux has not kept its exit status, its outcome is unknown."""
 EPILOG = """\
 examples:
@@ -84,6 +84,8 @@ examples:
   jobmon watch 8123 --follow
   jobmon watch --backend ray raysubmit_9fTrcWEp1tJFvUfD
   jobmon watch --backend ray --all --address http://head:8265
+  jobmon watch --backend kubernetes job/train
+  jobmon watch --backend kubernetes --namespace ml --selector app=train
   jobmon watch --pid 4711 --log train.log
   jobmon watch --process train.py --name lr-3e-4
   jobmon watch --host box tmux:train log:/data/train.log marker:/data/DONE
@@ -97,14 +99,16 @@ USAGE = (
     "       jobmon watch [OPTIONS] --pid N... | --pid-file FILE | --process NAME\n"
     "       jobmon watch [OPTIONS] --host HOST tmux:NAME|pid:N|... (see below)"
 )
-ADDRESS_HELP = "the dashboard of the Ray cluster (default: RAY_API_SERVER_ADDRESS, RAY_ADDRESS, else http://127.0.0.1:8265)"
 _ON_HOST = re.compile(rf"(?P<host>[^:/]+):(?P<word>(?:{'|'.join(KINDS)}):.+)")
 
 
 def add_arguments(parser: Parser) -> None:
     parser.usage = USAGE
     parser.add_argument(
-        "job", nargs="*", metavar="JOB", help="job ids; of Ray, submission ids; with --host words as above"
+        "job",
+        nargs="*",
+        metavar="JOB",
+        help="ids; of Ray, submission ids; on Kubernetes, job/NAME or pod/NAME; with --host, words as above",
     )
     parser.add_argument("--host", metavar="HOST", help=f"watch a job on another host: {HOST_HELP}")
     parser.add_argument(
@@ -127,7 +131,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--backend", choices=configurable_backends(), help="the jobs' scheduler (default: as configured)"
     )
-    _add_ray_options(parser)
+    add_service_options(parser)
     _add_process_options(parser)
     add_job_options(parser)
 
@@ -174,12 +178,6 @@ def _add_process_options(parser: Parser) -> None:
     )
 
 
-def _add_ray_options(parser: Parser) -> None:
-    group = parser.add_argument_group("with --backend ray")
-    group.add_argument("--address", metavar="URL", help=ADDRESS_HELP)
-    add_flags(group, all="all jobs of the Ray cluster that have not ended and are not watched")
-
-
 def run(options: Options) -> int:
     _read_targets(options)
     watched, exit_code = _watch(options)
@@ -193,9 +191,9 @@ def _read_targets(options: Options) -> None:
         return
     first, *others = options.job
     kind, _, value = first.partition(":")
-    if kind == RAY and value:
-        options.backend = options.backend or RAY
-        options.job = [each.removeprefix(f"{RAY}:") for each in options.job]
+    if kind in BY_TEXT and value:
+        options.backend = options.backend or kind
+        options.job = [each.removeprefix(f"{kind}:") for each in options.job]
     elif kind == "pid" and value:
         try:
             options.pid = [*(options.pid or ()), *map(positive, value.split(","))]
@@ -214,10 +212,10 @@ def _watch(options: Options) -> tuple[list[JobRef], int]:
 
         return [watch_on_host(options).ref], 0
     is_about_processes = bool(options.pid or options.pid_file or options.process)
-    if not is_about_processes and is_ray(options.backend or open_context().configuration().backend):
-        return _watch_ray(options)
-    if options.address or options.all:
-        raise UsageError("--address and --all are for jobs of Ray; add --backend ray")
+    backend = options.backend or ("" if is_about_processes else open_context().configuration().backend)
+    if backend in BY_TEXT and not is_about_processes:
+        return watch_service(options, backend, _show_reported)
+    refuse_service_options(options)
     if is_about_processes == bool(options.job):
         raise UsageError(
             "required: either JOB, or one of --pid, --pid-file and --process; see `jobmon watch --help`"
@@ -290,39 +288,6 @@ def _refs(words: Sequence[str]) -> list[JobRef]:
         return [job_ref(word) for word in words]
     except argparse.ArgumentTypeError as error:
         raise UsageError(f"argument JOB: {error}; see `jobmon watch --help`") from error
-
-
-def _watch_ray(options: Options) -> tuple[list[JobRef], int]:
-    """As `_watch_jobs`, for jobs of Ray."""
-    if options.all == bool(options.job):
-        raise UsageError("required: either the ids of jobs, or --all, with --backend ray")
-    if options.output or options.error or options.log:
-        raise UsageError(
-            "--output, --error and --log are not for jobs of Ray: jobmon reads the driver's log there"
-        )
-    ctx = open_context()
-    service = ray_service(ctx, options.address or "")
-    names = options.job
-    if options.all:
-        names = ctx.remote_jobs(RAY, service).names()
-    if not names:
-        say(f"no job of the Ray cluster {service} is pending or running")
-    watched, exit_code = [], 0
-    starter, settings = MonitorStarter(ctx), job_settings(options)
-    for name in names:
-        try:
-            job = watch_remote(ctx, starter, RAY, service, name, settings=settings, again=options.again)
-        except AlreadyReported as reported:
-            _show_reported(ctx, reported)
-        except JobmonError as error:
-            report(error)
-            if not (options.all and isinstance(error, AlreadyWatched)):
-                exit_code = max(exit_code, error.exit_code)
-        else:
-            say(f"watching {name} of the Ray cluster {service} as job {job.ref}; see `jobmon show {job.ref}`")
-            watched.append(job.ref)
-            ANSWERS.append(Watched(str(job.ref), job.id))
-    return watched, exit_code
 
 
 def _show_reported(ctx: Context, reported: AlreadyReported, task_key: str = "") -> None:

@@ -7,11 +7,14 @@ from typing import NamedTuple
 
 DEFAULT_BACKEND = "slurm"  # of a job for which the user and the configuration name none
 RAY = "ray"
+KUBERNETES = "kubernetes"
+BY_TEXT = (RAY, KUBERNETES)  # services that name their jobs by text, and may be the configured backend
 INTERRUPTED = "InterruptedByUser"  # the reason of a local job that ended with exit code 0 after Ctrl-C
 STOPPED = "Ray: STOPPED"  # likewise of a Ray job with this end
 # how the reasons of Ray jobs that have not ended begin
 RAY_LOST, RAY_SHORT = "Ray lost sight of the driver", "no node has what it asks for"
-_PHRASES = {RAY: "Ray"}
+KUBE_STUCK = "it does not go on by itself"  # likewise of a job on Kubernetes
+_PHRASES = {RAY: "Ray", KUBERNETES: "Kubernetes"}
 _LOCAL_BACKENDS = frozenset({"local", "process"})
 _WITHOUT_SCHEDULER = _LOCAL_BACKENDS | {"ssh"}
 
@@ -77,7 +80,7 @@ def is_single_machine(backend: str) -> bool:
 
 def machine_of_files(backend: str) -> Machine:
     """Return where its jobs write their files."""
-    if is_ray(backend):  # its nodes may be containers of a cloud, or this machine
+    if backend in BY_TEXT:  # their nodes may be containers of a cloud, or this machine
         return Machine.UNKNOWN
     is_here = is_local(backend) or not is_single_machine(backend)
     return Machine.THIS if is_here else Machine.OTHER

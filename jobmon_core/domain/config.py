@@ -32,6 +32,13 @@ PROGRAM = "program"  # the type of channels that run a program of the user
 _CHANNEL_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
+class KubernetesPlace(NamedTuple):
+    """The context of kubectl and the namespace of jobs on Kubernetes; empty: those that kubectl uses."""
+
+    context: str = ""
+    namespace: str = ""
+
+
 class Config(NamedTuple):
     """What the user configured."""
 
@@ -49,6 +56,7 @@ class Config(NamedTuple):
     attach: bool = True  # whether a message about a failure attaches its diagnostics bundle
     prices: Prices | None = None  # None: nothing is said about cost
     budgets: tuple[Budget, ...] = ()
+    kubernetes: KubernetesPlace = KubernetesPlace()
 
     def channel(self, name: str) -> ConfiguredChannel | None:
         """Return the channel of a name, if it is configured."""
@@ -116,6 +124,9 @@ def parse_config(
     )
     config = _with_prices(config, top)
     _check_hosts(top)
+    cluster = top.section("kubernetes")
+    config = config._replace(kubernetes=KubernetesPlace(cluster.text("context"), cluster.text("namespace")))
+    cluster.close()
     messages.close()
     top.close()
     if faults:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerMissing
+from jobmon_core.scheduler.kubernetes.backend import KUBERNETES
 from jobmon_core.scheduler.local.backend import LOCAL
 from jobmon_core.scheduler.process.backend import PROCESS
 from jobmon_core.scheduler.ray.backend import RAY
@@ -22,6 +23,7 @@ BACKENDS: dict[str, Backend] = {
     PROCESS.name: PROCESS,
     RAY.name: RAY,
     SSH.name: SSH,
+    KUBERNETES.name: KUBERNETES,
 }
 
 

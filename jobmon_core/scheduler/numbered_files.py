@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_BACKENDS = ("local", "ray", "ssh")
+_BACKENDS = ("local", "ray", "ssh", "kubernetes")
 
 
 def reserve_id(root: Path, create: Callable[[Path], None]) -> Path:

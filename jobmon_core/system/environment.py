@@ -43,6 +43,7 @@ _COMPARED = (
     *("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("https_proxy", "http_proxy", "all_proxy", "no_proxy"),
     *("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+    "KUBECONFIG",
     "HOME",  # configured paths may be relative to it
 )
 

@@ -84,8 +84,10 @@ def test_an_unknown_backend_is_rejected_with_the_names_of_those_there_are(
     ctx: Context, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["submit", "--backend", "pbs", "7"]) != 0
-    assert "slurm, local, toy, ray, not 'pbs'" in capsys.readouterr().err
-    with pytest.raises(SchedulerMissing, match="'pbs'; it supports slurm, local, process, ray, ssh, toy"):
+    assert "slurm, local, toy, ray, kubernetes, not 'pbs'" in capsys.readouterr().err
+    with pytest.raises(
+        SchedulerMissing, match="'pbs'; it supports slurm, local, process, ray, ssh, kubernetes, toy"
+    ):
         ctx.scheduler("pbs")
 
 

@@ -22,7 +22,7 @@ from jobmon_core.domain.job.restart.model import LINEAGE_VARIABLE, Verdict
 from jobmon_core.domain.job.restart.owners import other_owner, saved_on_signal
 from jobmon_core.domain.job.restart.rules import EndFacts, Requested
 from jobmon_core.domain.job.tracking.model import Source
-from jobmon_core.domain.logs.diagnosis.exit_causes import stated_cause
+from jobmon_core.domain.logs.diagnosis.pod_causes import named_cause
 from jobmon_core.domain.logs.progress.events.event import STALL_CANCELLED
 from jobmon_core.domain.slurm.sbatch_options import script_directives
 from jobmon_core.domain.slurm.states import JobState, Outcome
@@ -160,7 +160,7 @@ def facts_of_end(
     submitted: Submitted,
 ) -> EndFacts:
     """Return what an end, its diagnosis, its progress and the last lines of its logs show."""
-    stated = stated_cause(evidence_of(end, backend))
+    stated = named_cause(evidence_of(end, backend))
     cause = _cause(found, end) or (stated.id if stated else "")
     is_success = end.outcome is Outcome.SUCCESS
     return EndFacts(

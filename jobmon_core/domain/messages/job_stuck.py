@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jobmon_core.domain.backends import RAY_LOST, RAY_SHORT, url_of, uses_slurm
+from jobmon_core.domain.backends import KUBE_STUCK, RAY_LOST, RAY_SHORT, url_of, uses_slurm
 from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.delivery.outbox import Field, Message
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
@@ -38,7 +38,7 @@ class _Problem(NamedTuple):
     summary: str = "The job has not ended. jobmon keeps monitoring it."
 
 
-_OF_RAY = {  # by how the reason begins
+_OF_SERVICES = {  # by how the reason begins
     RAY_LOST: _Problem(
         "ray-lost",
         "is out of sight of Ray",
@@ -52,6 +52,14 @@ _OF_RAY = {  # by how the reason begins
         "waits for what no node of its Ray cluster has",
         "Stop it (`CANCEL`), ask for less and submit it again, or add a node that has what it asks for.",
         "The job has not ended: Ray keeps it waiting, however long that takes. jobmon keeps monitoring it.",
+    ),
+    KUBE_STUCK: _Problem(
+        "kubernetes-stuck",
+        "does not go on by itself",
+        "Mend what the state says, e.g. the name of the image, or look at the node. If it cannot be mended: "
+        "`jobmon handover JOBID` names the command that deletes the job.",
+        "The job has not ended: Kubernetes keeps trying, or does not hear of a node. jobmon keeps monitoring "
+        "it.",
     ),
 }
 
@@ -97,7 +105,7 @@ def _problem_of(job: WatchedJob, task: Task) -> _Problem | None:
     reason = task.reason.strip("()")
     if not uses_slurm(job.backend):  # the other backends give whole sentences as reasons
         stop = f"ray job stop --address {url_of(job.cluster)} {job.name}"
-        found = (each for begin, each in _OF_RAY.items() if reason.startswith(begin))
+        found = (each for begin, each in _OF_SERVICES.items() if reason.startswith(begin))
         return next((each._replace(advice=each.advice.replace("CANCEL", stop)) for each in found), None)
     # Slurm soon cancels a job with --kill-on-invalid-dep
     if reason in STUCK_REASONS and (reason != NEVER_SATISFIED or _has_lasted(job, task)):

@@ -28,7 +28,6 @@ from jobmon_core.domain.logs.diagnosis.exit_causes import (
     advice_without_log,
     advice_without_slurm,
     implied_cause,
-    stated_cause,
 )
 from jobmon_core.domain.logs.diagnosis.log_lines import fingerprint
 from jobmon_core.domain.logs.diagnosis.model import ERRORED_TRIALS, NAN_LOSS, Diagnosis, Line, SlurmEvidence
@@ -42,6 +41,7 @@ from jobmon_core.domain.logs.diagnosis.patterns import (
     is_job_pattern,
     label_of,
 )
+from jobmon_core.domain.logs.diagnosis.pod_causes import named_cause
 from jobmon_core.domain.logs.diagnosis.telling_lines import failures_near_end, nan_at_end, reason_below
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.domain.slurm.states import JobState, exit_phrase
@@ -131,7 +131,7 @@ class _Diagnoser:
         if self._evidence.state is JobState.COMPLETED and not self._evidence.exit_code:
             return self._of_completed_job()
         root = self._root()
-        stated = stated_cause(self._evidence)
+        stated = named_cause(self._evidence)
         if stated is not None and not self._made_job_hang(root):
             return self._from_cause(stated, _STATED if stated.is_certain else _SUSPECTED)
         implied = implied_cause(self._evidence)

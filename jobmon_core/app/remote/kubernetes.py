@@ -1,0 +1,27 @@
+"""Jobs on Kubernetes, which their users name by context, namespace and name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.backends import KUBERNETES
+from jobmon_core.scheduler.kubernetes.client import KubeScheduler, find_service
+
+if TYPE_CHECKING:
+    from jobmon_core.context import Context
+
+
+def kubernetes_service(ctx: Context, context: str, namespace: str) -> str:
+    """Return the namespace with this name, by default the configured one, else that of kubectl's context.
+
+    A configured namespace is one of the configured context: with another context, only the option counts.
+    """
+    configured = ctx.configuration().kubernetes
+    if not context or context == configured.context:
+        context, namespace = configured.context, namespace or configured.namespace
+    return find_service(context, namespace)
+
+
+def names_of_selector(ctx: Context, service: str, selector: str) -> tuple[str, ...]:
+    """Return the names of the jobs whose pods a label selector chooses."""
+    return KubeScheduler(ctx.backend_resources(KUBERNETES), service).names_of(selector)

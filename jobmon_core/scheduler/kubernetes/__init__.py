@@ -1,0 +1,1 @@
+"""The Kubernetes backend: jobs and pods of one namespace, seen through ``kubectl``."""

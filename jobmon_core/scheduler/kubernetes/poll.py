@@ -1,0 +1,256 @@
+"""One look at a namespace, for all jobs that jobmon follows there. It runs in a helper."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.backends import KUBE_STUCK
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.scheduler.kubernetes.kubectl import Kubectl, KubeFailed
+from jobmon_core.scheduler.kubernetes.log_copy import copy_logs
+from jobmon_core.scheduler.kubernetes.objects import read_list
+from jobmon_core.scheduler.kubernetes.pods import ends_of, is_running, latest_failure
+from jobmon_core.scheduler.kubernetes.reading import KINDS, POD, Reading, from_pods, pods_of, read_pod
+from jobmon_core.scheduler.kubernetes.records import KubeJobFolder, Registered, Reply, SeenStatus, all_folders
+from jobmon_core.scheduler.records import StatusRow, to_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from jobmon_core.scheduler.kubernetes.objects import KubeObject, Pod
+    from jobmon_core.scheduler.kubernetes.pods import PodEnd
+
+STUCK_AFTER_S = 120.0  # how long a problem that a person must mend has lasted before its job is reported
+APPEARS_WITHIN_S = 180.0  # how soon after a submission without an answer its object must be shown
+_MAX_ENDS = 64  # of pods of one job that are remembered
+GONE = (
+    "Kubernetes does not know it any more: it was deleted, or removed after its end "
+    "(ttlSecondsAfterFinished), before jobmon saw its end"
+)
+REPLACED = (
+    "Kubernetes has another object of this name now: the watched one was removed before jobmon saw its end"
+)
+_NEVER_SEEN = "Kubernetes never confirmed the submission and does not know it"
+
+
+class Followed(NamedTuple):
+    """A job with what is known of it before and after a look."""
+
+    folder: KubeJobFolder
+    job: Registered
+    before: SeenStatus
+    after: SeenStatus
+    pods: tuple[Pod, ...] = ()
+
+
+def poll(root: Path, service: str, is_known: Callable[[int], bool], kubectl: Kubectl | None = None) -> Reply:
+    """The rows of the jobs that jobmon follows; their files are updated."""
+    kubectl = kubectl or Kubectl(service)
+    try:
+        followed = list(_followed(root, service, is_known))
+        if any(not each.before.is_final for each in followed):
+            followed = _look_at_all(kubectl, followed, time.time())
+            copy_logs(kubectl, [(each.folder, each.pods, each.after.is_final) for each in followed])
+        for each in followed:
+            each.folder.save_status(each.after, each.before)
+    except KubeFailed as error:
+        return Reply(problem=str(error))
+    except (OSError, StorageFailed) as error:
+        return Reply(problem=f"the records of the jobs on Kubernetes cannot be used: {error}")
+    return Reply(to_answer(each.after.row for each in followed if each.after.row and not each.after.gone_why))
+
+
+def _followed(root: Path, service: str, is_known: Callable[[int], bool]) -> Iterator[Followed]:
+    for folder in all_folders(root):
+        if folder.ended_long_ago():
+            continue
+        job = folder.registered()
+        if job and job.service == service and is_known(folder.job_id):
+            status = folder.status()
+            yield Followed(folder, job, status, status)
+
+
+def _look_at_all(kubectl: Kubectl, followed: list[Followed], now_s: float) -> list[Followed]:
+    alive = [each.job.kind for each in followed if not each.before.is_final]
+    kinds = sorted({KINDS[kind].resource for kind in alive if kind != POD})
+    found = read_list(kubectl.json("get", ",".join((*kinds, "pods"))))
+    if found is None:
+        raise KubeFailed(f"the answer of kubectl ({kubectl.service}) is no list of objects")
+    objects, pods = found
+    by_uid = {each.uid: each for each in objects}
+    known = {pod.uid: pod for pod in pods}
+    owned: dict[str, list[Pod]] = {}
+    for job in objects:
+        owned[job.uid] = []
+    for pod in pods:
+        for owner in pod.owners:
+            owned.setdefault(owner[2], []).append(pod)
+    shown = _Shown(by_uid, known, owned, pods)
+    return [each if each.before.is_final else _look(kubectl, each, shown, now_s) for each in followed]
+
+
+class _Shown(NamedTuple):
+    objects: dict[str, KubeObject]
+    pods: dict[str, Pod]
+    owned: dict[str, list[Pod]]  # by the uids of their owners
+    all_pods: list[Pod]
+
+    def named(self, kind: str, name: str) -> KubeObject | None:
+        wanted = KINDS[kind]
+        return next(
+            (
+                each
+                for each in self.objects.values()
+                if (each.kind, each.group, each.name) == (wanted.kind, wanted.group, name)
+            ),
+            None,
+        )
+
+    def pods_of(self, job: KubeObject) -> list[Pod]:
+        return self.owned.get(job.uid) or pods_of(job, self.all_pods)
+
+    def pods_of_uid(self, uid: str) -> list[Pod]:
+        return [each for each in self.all_pods if each.is_of(uid)]
+
+
+def _look(kubectl: Kubectl, each: Followed, shown: _Shown, now_s: float) -> Followed:
+    job = each.job
+    if job.kind == POD:
+        pod = shown.pods.get(job.uid)
+        if pod is None:
+            return _missing(kubectl, each, [], now_s)
+        return _read(each, [pod], lambda _ends: read_pod(pod, now_s), now_s)
+    found = shown.objects.get(job.uid)
+    if not job.uid and (same := shown.named(job.kind, job.name)):
+        if dict(same.annotations).get(TOKEN_KEY) != job.token:
+            return each._replace(after=replace(each.before, gone_why=REPLACED))
+        found, job = same, replace(job, uid=same.uid, submit_s=same.created_s, completions=same.completions)
+        each.folder.register(job)
+        each = each._replace(job=job)
+    if found is None:
+        return _missing(kubectl, each, shown.pods_of_uid(job.uid) if job.uid else [], now_s)
+    own, read = shown.pods_of(found), KINDS[job.kind].read
+    return _read(each, own, lambda ends: read(found, own, ends, now_s), now_s, found.limit_s)
+
+
+TOKEN_KEY = "jobmon/submission"  # noqa: S105 - the annotation with the token of a submission
+
+
+def _read(
+    each: Followed,
+    pods: Sequence[Pod],
+    read: Callable[[list[PodEnd]], Reading],
+    now_s: float,
+    limit_s: int | None = None,
+) -> Followed:
+    ends = dict(each.before.ends)
+    for pod in pods:
+        # the worst of its containers; kept although the pod may be removed, or the container restarted
+        if found := list(ends_of(pod)):
+            ends[pod.uid] = latest_failure(found) or found[0]
+    ends = dict(list(ends.items())[-_MAX_ENDS:])
+    reading = read(list(ends.values()))
+    reading, stuck_since_s = _with_problem(each.before, reading, now_s)
+    row = job_row(each, reading, pods, limit_s)
+    return each._replace(
+        after=replace(each.before, row=row, ends=ends, stuck_since_s=stuck_since_s), pods=tuple(pods)
+    )
+
+
+def _with_problem(before: SeenStatus, reading: Reading, now_s: float) -> tuple[Reading, float | None]:
+    """With a beginning of the reason that has the user told, once the problem has lasted."""
+    if not reading.is_stuck:
+        return reading, None
+    since_s = before.stuck_since_s or now_s
+    if now_s - since_s >= STUCK_AFTER_S:
+        reading = replace(reading, reason=f"{KUBE_STUCK}: {reading.reason}")
+    return reading, since_s
+
+
+def job_row(each: Followed, reading: Reading, pods: Sequence[Pod], limit_s: int | None = None) -> StatusRow:
+    """The row of a job."""
+    folder, job, before = each.folder, each.job, each.before.row
+    nodes = dict.fromkeys(pod.node for pod in pods if pod.node and (is_running(pod) or pod.has_ended))
+    start_s = reading.start_s or (before.start_s if before else None)
+    if reading.state is JobState.PENDING:
+        start_s = None
+    return StatusRow(
+        job_id=folder.job_id,
+        state=reading.state,
+        raw_job_id=folder.job_id,
+        reason=reading.reason,
+        exit_code=reading.exit_code,
+        submit_s=job.submit_s,
+        start_s=start_s or _first_start(each, reading),
+        end_s=None if reading.state.is_alive else reading.end_s,
+        limit_s=limit_s,
+        nodes=",".join(nodes) or (before.nodes if before else ""),
+        name=job.full_name,
+        workdir="/",
+        stdout=str(folder.log),
+        stderr=str(folder.log),
+        command=job.command,
+        backend_state=reading.word,
+    )
+
+
+def _first_start(each: Followed, reading: Reading) -> int | None:
+    times = [end.started_s for end in each.before.ends.values() if end.started_s]
+    if reading.state.is_alive or not times:
+        return None
+    return min(times)
+
+
+def _missing(kubectl: Kubectl, each: Followed, pods: Sequence[Pod], now_s: float) -> Followed:
+    """The answer does not show the object. Its absence is asked for by name: only that is an answer."""
+    job = each.job
+    resource = "pods" if job.kind == POD else KINDS[job.kind].resource
+    try:
+        shown = read_list(kubectl.json("get", resource, job.name))
+    except KubeFailed as error:
+        if not error.is_absence_of(job.name):
+            return each  # nothing is known; the next look asks again
+        return _gone(each, pods, GONE, now_s)
+    objects, found = shown or ([], [])
+    uids = {*(item.uid for item in objects), *(item.uid for item in found)}
+    if job.uid and uids and job.uid not in uids:
+        return _gone(each, pods, REPLACED, now_s)
+    return each  # it appeared meanwhile
+
+
+def _gone(each: Followed, pods: Sequence[Pod], why: str, now_s: float) -> Followed:
+    job, before = each.job, each.before
+    if not job.uid:
+        if now_s - job.at_s < APPEARS_WITHIN_S:
+            return each
+        return each._replace(after=replace(before, gone_why=_NEVER_SEEN))
+    alive = [pod for pod in pods if not pod.has_ended]
+    if alive:
+        reading = from_pods(alive, [], now_s)
+        words = f"its {job.kind} was deleted, but pod {alive[0].name} has not ended"
+        return _read(each, pods, lambda _ends: replace(reading, reason=reading.reason or words), now_s)
+    if each.folder.is_cancelled:
+        reading = Reading(JobState.CANCELLED, "deleted by jobmon's user", end_s=int(now_s))
+        return _read(each, pods, lambda _ends: reading, now_s)
+    seen = _read(each, pods, lambda ends: _by_pods(job, ends) or Reading(JobState.UNKNOWN), now_s)
+    if seen.after.row and seen.after.row.state == JobState.UNKNOWN:
+        return each._replace(after=replace(before, ends=seen.after.ends, gone_why=why))
+    return seen
+
+
+def _by_pods(job: Registered, ends: list[PodEnd]) -> Reading | None:
+    """How a job ended whose object is gone: all its pods succeeded, or one failed and it has no retry."""
+    last = [end for end in ends if end.is_last]
+    good = [end for end in last if end.is_good]
+    words = f"as its last pod shows: its {job.kind} is not there any more"
+    if job.completions and len(good) >= job.completions:
+        return Reading(JobState.COMPLETED, words, exit_code=good[0].exit_code, end_s=good[-1].ended_s)
+    failure = latest_failure(last)
+    if failure and not job.retries:
+        reason = f"{failure.reason}; {words}" if failure.reason else words
+        return Reading(failure.state, reason, exit_code=failure.exit_code, end_s=failure.ended_s)
+    return None
