@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.analysis.ending.files import EndFiles
+    from jobmon_core.domain.job.job_progress import FollowedTask
     from jobmon_core.domain.logs.progress.model import TaskProgress
 
 _MIN_SAMPLES = 3  # of the progress: with fewer, there is no course to draw
@@ -29,8 +30,6 @@ def diagnoses_of(job: WatchedJob, keys: Iterable[str], files: EndFiles) -> dict[
     """Return a diagnosis for each ended task, after reading on to the ends of the logs."""
     from jobmon_core.analysis.triage import with_workers  # not at the top: as in `explain_task`
     from jobmon_core.domain.job.tracking.lost_worker import with_lost_worker
-    from jobmon_core.domain.logs.contradictions import JobSide
-    from jobmon_core.domain.logs.tracker_end import with_trackers
 
     patterns = files.user_patterns if files.user_patterns.exists() else None
     progress = files.read_on()
@@ -43,9 +42,7 @@ def diagnoses_of(job: WatchedJob, keys: Iterable[str], files: EndFiles) -> dict[
             found = with_progress(found, job, task.end, followed)
             found = with_lost_worker(found, task.end, progress.events, key)
             found = with_workers(found, task.end, followed, telemetry)
-            if followed and followed.tracked:
-                side = JobSide(task.end.outcome, progress=followed.progress, history=followed.history)
-                found = with_trackers(found, followed.tracked, side)
+            found = with_tracked_runs(found, job, task, followed)
             samples = followed.history.samples if followed else ()
             has_course = len(samples) >= _MIN_SAMPLES or bool(telemetry.nodes())
             by_key[key] = replace(found, has_course=has_course)
@@ -87,6 +84,28 @@ def with_progress(
     if found.cause == TIME_LIMIT and end.ended_s is not None and end.elapsed_s is not None:
         return with_time_needed(found, followed, end.ended_s, end.elapsed_s)
     return found
+
+
+def with_tracked_runs(
+    diagnosis: Diagnosis, job: WatchedJob, task: Task, followed: FollowedTask | None
+) -> Diagnosis:
+    """Return the diagnosis of an ended task with what the trackers say to which it logged.
+
+    Of a failed task that was not followed while it ran, its log leads to them.
+    """
+    from jobmon_core.analysis.tracked import runs_of_ended  # likewise
+    from jobmon_core.domain.logs.contradictions import JobSide
+    from jobmon_core.domain.logs.tracker_end import with_trackers
+
+    if task.end is None:
+        return diagnosis
+    side = JobSide(task.end.outcome)
+    if followed:
+        side = side._replace(progress=followed.progress, history=followed.history)
+        return with_trackers(diagnosis, followed.tracked, side)
+    if task.end.outcome is not Outcome.FAILURE or task.end.never_started:
+        return diagnosis
+    return with_trackers(diagnosis, runs_of_ended(job, task), side)
 
 
 def unique_job_id(job: WatchedJob, task: Task) -> int | None:

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.artifacts import script_variables
-from jobmon_core.analysis.job_logs import is_shared, named_path, own_files, script_of
+from jobmon_core.analysis.job_logs import (
+    is_shared,
+    logs_of_run,
+    named_path,
+    own_files,
+    script_of,
+    written_logs,
+)
 from jobmon_core.domain.artifacts.found import paths_in_script
 from jobmon_core.domain.artifacts.tracker_places import Lead, leads_in_log, leads_in_script
 from jobmon_core.domain.job.job_settings import TrackSettings
@@ -79,6 +86,12 @@ def look_at_trackers(
     return replace(state, cursors=cursors), shown[:_MAX_SHOWN]
 
 
+def runs_of_ended(job: WatchedJob, task: Task) -> list[TrackerRun]:
+    """Return the runs to which an ended task logged that nobody followed."""
+    logs = written_logs(job, task, logs_of_run(job, task))
+    return look_at_trackers(job, task, logs, TrackerState(), tuple)[1]
+
+
 class Tracked(NamedTuple):
     """What the runs of trackers say of the progress of a task."""
 
@@ -98,11 +111,16 @@ def tracked_progress(runs: Iterable[TrackerRun], settings: JobSettings, reader: 
     for run in runs:
         progress = progress_of(run, track.metrics, track.loss)
         if progress is not None:
+            progress = replace(progress, end_marker=_end_marker(reader))
             found = Tracked(with_tracked(found.progress, progress), found.of or run)
     if found.of is None or not (counts_steps(found.of) or settings.total_items):
         return found
     total = settings.total_items or (found.progress and found.progress.total) or _announced(reader)
     return found._replace(progress=with_total(found.progress, total))
+
+
+def _end_marker(reader: ReaderState) -> str:
+    return next((log.shown.end_marker for log in reader.files if log.shown.end_marker), "")
 
 
 def _announced(reader: ReaderState) -> float | None:
@@ -178,7 +196,11 @@ def _read(job: WatchedJob, lead: Lead, before: Cursor | None) -> tuple[tuple[Tra
     if lead.tracker not in READERS:
         return (), Cursor()
     track = job.own_settings.track or _NO_TRACK
-    return look(lead.tracker, lead.path, before, Limits(frozenset((*track.metrics, track.loss))))
+    try:
+        return look(lead.tracker, lead.path, before, Limits(frozenset((*track.metrics, track.loss))))
+    except Exception as error:  # noqa: BLE001 - a file that another program wrote must not cost the progress
+        why = f"could not be read: {type(error).__name__}"
+        return (TrackerRun(lead.tracker, "", place=lead.path, partial=why),), Cursor()
 
 
 def _own_run(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.ending.outputs import with_known_outputs
 from jobmon_core.analysis.ending.run_changes import changes_lines
 from jobmon_core.analysis.explain import NOTHING_TO_READ, explain_files
-from jobmon_core.analysis.explainer import evidence_of, explain_task, with_progress
+from jobmon_core.analysis.explainer import evidence_of, explain_task, with_progress, with_tracked_runs
 from jobmon_core.analysis.job_logs import last_write_s, log_files, own_files, with_script_logs
 from jobmon_core.analysis.triage import take_stacks, with_workers
 from jobmon_core.app.jobs.find import STDIN
@@ -157,6 +157,7 @@ class DiagnoseCommand:
         progress = self.ctx.progress_file(job.id).read()
         followed = progress.tasks.get(task.key)
         diagnosis = with_progress(diagnosis, job, end, followed)
+        diagnosis = with_tracked_runs(diagnosis, job, task, followed)
         diagnosis = with_lost_worker(diagnosis, end, progress.events, task.key)
         diagnosis = with_workers(diagnosis, end, followed, self.ctx.telemetry(job.id, task.key))
         diagnosis = with_known_outputs(diagnosis, task.diagnosis)

@@ -55,6 +55,7 @@ _WANDB_PAGE = re.compile(r"^wandb: (?:\S+ )?View run (?:.+ )?at:? (?P<url>https?
 _MLFLOW_PAGE = re.compile(
     r"View run .*\bat: (?P<url>https?://\S+/experiments/\S+/runs/(?P<run>[0-9a-f]{32}))\b"
 )
+_CREDENTIALS = re.compile(r"//[^/@]*@")
 _PAGES = ((Tracker.WANDB, _WANDB_PAGE), (Tracker.MLFLOW, _MLFLOW_PAGE))
 
 
@@ -78,7 +79,7 @@ def leads_in_log(lines: Iterable[str]) -> list[Lead]:
 def _in_line(text: str) -> Iterator[Lead]:
     for tracker, page in _PAGES:
         if shown := page.search(text):
-            yield Lead(tracker, run=shown["run"], url=shown["url"])
+            yield Lead(tracker, run=shown["run"], url=_CREDENTIALS.sub("//", shown["url"]))
             return
     for tracker, regex, is_own in _IN_LOG:
         if (named := regex.search(text)) and "://" not in named["path"]:

@@ -9,6 +9,7 @@ from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.humanize import number
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.tracker import TrackerAlert, TrackerRun
+from jobmon_core.domain.redaction import redacted
 
 _MAX_TOLD = 200
 _MAX_SHOWN = 5  # alerts of one look
@@ -70,4 +71,4 @@ def _alert_events(run: TrackerRun, new: Sequence[TrackerAlert], now_s: float) ->
 
 def _alert_text(alert: TrackerAlert) -> str:
     text = ": ".join(filter(None, (alert.title, alert.text)))
-    return text if alert.step is None else f"{text} (step {number(alert.step)})"
+    return redacted(text if alert.step is None else f"{text} (step {number(alert.step)})")
