@@ -17,22 +17,25 @@ def write_events(path: Path, *messages: bytes) -> Path:
 
 def first_event(time_s: float) -> bytes:
     """Return the event with which each file begins."""
-    return b"\x09" + struct.pack("<d", time_s) + _field(3, b"brain.Event:2")
+    return b"\x09" + struct.pack("<d", time_s) + message_field(3, b"brain.Event:2")
 
 
 def scalar_event(tag: str, value: float, step: int, time_s: float = 1_800_000_000.0) -> bytes:
     """Return an event with a scalar, as PyTorch and tensorboardX write it."""
-    content = _field(1, tag.encode()) + b"\x15" + struct.pack("<f", value)
-    return b"\x09" + struct.pack("<d", time_s) + b"\x10" + _varint(step) + _field(5, _field(1, content))
+    return _event(message_field(1, tag.encode()) + b"\x15" + struct.pack("<f", value), step, time_s)
 
 
-def tensor_event(tag: str, value: float, step: int) -> bytes:
+def tensor_event(tag: str, value: float, step: int, time_s: float = 1_800_000_000.0) -> bytes:
     """Return an event with a scalar, as TensorFlow 2 writes it."""
-    tensor = b"\x08\x01" + _field(2, b"") + _field(4, struct.pack("<f", value))
-    content = _field(1, tag.encode()) + _field(8, tensor) + _field(9, _field(1, _field(1, b"scalars")))
-    return (
-        b"\x09" + struct.pack("<d", 1_800_000_000.0) + b"\x10" + _varint(step) + _field(5, _field(1, content))
-    )
+    tensor = b"\x08\x01" + message_field(2, b"") + message_field(4, struct.pack("<f", value))
+    plugin = message_field(1, message_field(1, b"scalars"))
+    content = message_field(1, tag.encode()) + message_field(8, tensor) + message_field(9, plugin)
+    return _event(content, step, time_s)
+
+
+def _event(content: bytes, step: int, time_s: float) -> bytes:
+    summary = message_field(5, message_field(1, content))
+    return b"\x09" + struct.pack("<d", time_s) + b"\x10" + varint(step) + summary
 
 
 def record(message: bytes) -> bytes:
@@ -52,11 +55,13 @@ def masked_crc(data: bytes) -> bytes:
     return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
 
 
-def _field(number: int, content: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(content)) + content
+def message_field(number: int, content: bytes) -> bytes:
+    """Return a field of a message of Protocol Buffers."""
+    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
+    """Return a number of it."""
     packed = bytearray()
     while value > 0x7F:
         packed.append(value & 0x7F | 0x80)

@@ -11,10 +11,13 @@ from jobmon_core.domain.logs.tracker import Metric, loss_rank
 from jobmon_core.domain.visible_text import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jobmon_core.domain.logs.tracker import TrackerRun
 
 _MAX_STEP = 2**53  # beyond it floats, and the readers of JSON, confuse neighbours
 _MAX_TIME_S = 4e9  # in the year 2096
+_MAX_DIGITS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class Limits:
 
     names: frozenset[str] = frozenset()  # scalars that are kept in any case
     max_bytes: int = 4 * 2**20  # of each file; the next look reads on
-    max_runs: int = 16  # of a place, the latest
+    max_runs: int = 8  # of a place, the latest
     max_metrics: int = 48  # of a run
     max_losses: int = 64
     max_alerts: int = 32
@@ -45,6 +48,11 @@ class RunBuilder:
         self._step, self._updated_s = run.step, run.updated_s
 
     @property
+    def step(self) -> int | None:
+        """The highest step since the run was last started."""
+        return self._step
+
+    @property
     def updated_s(self) -> float | None:
         """When the tracker noted something last."""
         return self._updated_s
@@ -53,7 +61,9 @@ class RunBuilder:
         """Note a value of a scalar, the latest so far."""
         step, time_s = sound_step(step), sound_time(time_s)
         metric = Metric(value, step, time_s)
-        known = name in self._metrics
+        known = self._metrics.get(name)
+        if known and step is not None and step < (known.step or 0):
+            self._step = step  # it went on from an earlier checkpoint
         if known or len(self._metrics) < self.limits.max_metrics or name in self.limits.names:
             self._metrics[name] = metric
         if name == self._loss_name:
@@ -110,6 +120,39 @@ class RunBuilder:
             return False
         present = loss_rank(self._loss_name)
         return present is None or rank < present
+
+
+# how programs name the steps to come; those of Hugging Face's Trainer, Lightning, and common scripts
+_TOTALS = (
+    *("max_steps", "total_steps", "max_train_steps", "num_training_steps", "train_steps", "training_steps"),
+    *("num_train_steps", "max_iters", "total_iters", "num_steps", "train_iters", "n_steps"),
+)
+# the true step, where a library counts its own calls
+_STEPS = ("train/global_step", "trainer/global_step", "global_step")
+
+
+def total_in(config: Mapping[str, object]) -> int | None:
+    """Return how many steps a run's configuration announces; values may be numbers or their texts."""
+    found = (sound_step(real_of(config.get(name))) for name in _TOTALS)
+    return next((total for total in found if total), None)
+
+
+def step_in(record: Mapping[str, object], counted: int | None) -> int | None:
+    """Return the step of a record of scalars: what the program says, else what its tracker ``counted``."""
+    found = (sound_step(real_of(record.get(name))) for name in _STEPS)
+    return next((step for step in found if step is not None), counted)
+
+
+def real_of(value: object) -> float | None:
+    """Return a number of JSON, or the text of one; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if isinstance(value, str) and len(value) > _MAX_DIGITS:
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
 
 
 def sound_step(step: float | None) -> int | None:

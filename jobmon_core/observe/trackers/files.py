@@ -17,10 +17,29 @@ if TYPE_CHECKING:
 
     from jobmon_core.observe.trackers.building import Limits
 
-    # reads a file from an offset until it has reached another; yields where each whole record ends
-    ReadOn = Callable[[RegularFile, int, int], Iterator[int]]
+    # reads a file from an offset, as far as it may; yields where each whole record ends
+    ReadOn = Callable[["OpenFile", int], Iterator[int]]
 
 _MAX_ENTRIES = 10_000  # of the folders at and below a place
+
+
+@dataclass(slots=True)
+class OpenFile:
+    """A file of which a bounded number of bytes is read."""
+
+    file: RegularFile
+    left: int  # bytes; a reader that has begun a record may finish it
+
+    @property
+    def size(self) -> int:
+        """Its size in bytes, when it was opened."""
+        return self.file.size
+
+    def read_at(self, offset: int, count: int) -> bytes:
+        """Return ``count`` bytes, fewer only at the end."""
+        data = self.file.read_at(offset, min(count, self.file.size - offset))
+        self.left -= len(data)
+        return data
 
 
 def files_below(place: str, accepts: Callable[[str], bool], levels: int) -> list[FoundFile]:
@@ -54,8 +73,7 @@ class Look:
         if self.before is None:
             return None
         for file in files:
-            position = self.before.files.get(self.name_of(file.path), Position())
-            if position.inode not in (0, file.identity[1]) or position.offset > file.size_bytes:
+            if is_another(file, self.position_before(file)):
                 return None
         return next((run for run in self.before.runs if run.run_id == run_id), None)
 
@@ -66,32 +84,67 @@ class Look:
             why its rest is not read; empty if all was.
         """
         name = self.name_of(file.path)
-        before = self.before.files.get(name, Position()) if self.before and run else Position()
-        now = Position(before.offset, file.identity[1], file.size_bytes, file.modified_ns, before.why)
+        before = self.position_before(file) if run else Position()
+        now = position(file)._replace(offset=before.offset, why=before.why)
         if now != before or not (before.why or before.offset == file.size_bytes):
             now = self._read(file.path, now._replace(why=""), read)
         self._positions[name] = now
         if now.why:
-            return f"{os.path.basename(name)} {now.why}"  # noqa: PTH119 - a text
+            return f"{name} {now.why}"
         if self._left <= 0 and now.offset < now.size:
-            return f"{os.path.basename(name)}: the last {size(now.size - now.offset)} are not read yet"  # noqa: PTH119 - a text
+            left = size(now.size - now.offset)
+            return f"{name}: the last {left} are not read yet"
         return ""
+
+    def position_before(self, file: FoundFile) -> Position:
+        """Return where reading a file stopped before."""
+        before = self.before.files if self.before else {}
+        return before.get(self.name_of(file.path), Position())
+
+    def runs_at(self, file: FoundFile) -> list[TrackerRun]:
+        """Return the runs that were read from a file before, unless it was replaced."""
+        if self.before is None or is_another(file, self.position_before(file)):
+            return []
+        return [run for run in self.before.runs if run.place == file.path and run.run_id]
+
+    def unchanged(self, file: FoundFile, run: TrackerRun | None) -> TrackerRun | None:
+        """Return the run if its file is as it was; None if a file that is written anew has changed."""
+        before = self.position_before(file)
+        return run if before[1:4] == position(file)[1:4] else None
+
+    def keep(self, file: FoundFile, position: Position, runs: Iterable[TrackerRun]) -> None:
+        """Note what was read from a file that holds whole runs."""
+        self._positions[self.name_of(file.path)] = position
+        self.runs.extend(runs)
 
     def _read(self, path: str, position: Position, read: ReadOn) -> Position:
         offset, why = position.offset, ""
         try:
             with regular_file(path) as file:
-                for offset in read(file, position.offset, position.offset + self._left):  # noqa: B007 - the last
-                    pass
+                opened = OpenFile(file, self._left)
+                try:
+                    for offset in read(opened, offset):  # noqa: B007, B020 - where the last record ends
+                        pass
+                finally:
+                    self._left = opened.left
         except (Unreadable, Damaged) as error:
             why = str(error)
-        self._left -= offset - position.offset
         return position._replace(offset=offset, why=why)
 
     def result(self) -> tuple[tuple[TrackerRun, ...], Cursor]:
         """Return the runs, and what the next look needs."""
         runs = tuple(self.runs)
         return runs, Cursor(self._positions, runs)
+
+
+def position(file: FoundFile) -> Position:
+    """Return the position at the start of a file, as it is now."""
+    return Position(0, file.identity[1], file.size_bytes, file.modified_ns)
+
+
+def is_another(file: FoundFile, before: Position) -> bool:
+    """Whether a file is not that which was read before, or was cut since."""
+    return before.inode not in (0, file.identity[1]) or before.size > file.size_bytes
 
 
 def summed_up(whys: Iterable[str]) -> str:

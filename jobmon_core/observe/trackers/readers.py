@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.logs.tracker import Tracker
-from jobmon_core.observe.trackers import tensorboard
+from jobmon_core.observe.trackers import inspect_ai, mlflow, tensorboard, trackio, wandb
 from jobmon_core.observe.trackers.building import Limits
 
 if TYPE_CHECKING:
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 READERS: dict[Tracker, Reader] = {
     Tracker.TENSORBOARD: tensorboard.look,
+    Tracker.WANDB: wandb.look,
+    Tracker.MLFLOW: mlflow.look,
+    Tracker.TRACKIO: trackio.look,
+    Tracker.INSPECT: inspect_ai.look,
 }
 
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobmon_core.domain.logs.tracker import Cursor
-    from jobmon_core.observe.logs.open_file import RegularFile
     from jobmon_core.observe.logs.scan_dirs import FoundFile
     from jobmon_core.observe.trackers.building import Limits
+    from jobmon_core.observe.trackers.files import OpenFile
 
 # seconds, host, and of some writers a process and a number
 _NAME = re.compile(r"events\.out\.tfevents\.\d+\.(?:(?P<process>.+\.\d+)\.\d+|.*?)(?:\.v2)?")
@@ -89,15 +89,12 @@ class _EventReader:
     is_restart: bool
     _names: dict[bytes, str] = field(default_factory=dict)  # of scalars, by their tags
 
-    def read(self, file: RegularFile, start: int, until: int) -> Iterator[int]:
+    def read(self, file: OpenFile, start: int) -> Iterator[int]:
         """Read the events from ``start``; yield where each ends."""
-        offset = start
         for offset, message in _records(file, start):
             if message:
                 self._read_event(message)
             yield offset
-            if offset >= until:
-                return
 
     def _read_event(self, message: bytes) -> None:
         time_s, step = None, 0
@@ -145,7 +142,7 @@ def _in_tensor(tensor: object) -> bytes | None:
     return next((each for each in found if isinstance(each, bytes) and len(each) == size), None)
 
 
-def _records(file: RegularFile, start: int) -> Iterator[tuple[int, bytes]]:
+def _records(file: OpenFile, start: int) -> Iterator[tuple[int, bytes]]:
     """Yield the whole records from ``start``, each after the offset of its end; of large ones no content.
 
     Raises:
@@ -154,28 +151,40 @@ def _records(file: RegularFile, start: int) -> Iterator[tuple[int, bytes]]:
     at, chunk, chunk_at = start, b"", start
     while at + _HEAD.size + _CRC.size <= file.size:
         if at + _HEAD.size > chunk_at + len(chunk):
-            chunk, chunk_at = file.read_at(at, min(_CHUNK, file.size - at)), at
+            if file.left <= 0:
+                return
+            chunk, chunk_at = file.read_at(at, min(_CHUNK, max(file.left, _HEAD.size))), at
         head = chunk[at - chunk_at : at - chunk_at + _HEAD.size]
         if len(head) < _HEAD.size:  # it was cut just now
             return
-        length, checksum = _HEAD.unpack(head)
-        if checksum != _masked_crc(head[: _LENGTH.size]):
-            raise Damaged(f"has a damaged record at byte {at:,}: what follows is not read")
-        if length > _MAX_RECORD:
-            raise Damaged(f"has a record of {length:,} bytes at byte {at:,}: what follows is not read")
+        length = _length(head, at)
         begin, end = at + _HEAD.size, at + _HEAD.size + length + _CRC.size
         if end > file.size:  # it is still written
             return
         message = b""
         if length <= _MAX_PARSED:
             if end > chunk_at + len(chunk):
-                chunk, chunk_at = file.read_at(at, min(max(_CHUNK, end - at), file.size - at)), at
+                chunk, chunk_at = file.read_at(at, max(min(_CHUNK, file.left), end - at)), at
             message = chunk[begin - chunk_at : end - chunk_at - _CRC.size]
             packed = chunk[end - chunk_at - _CRC.size : end - chunk_at]
             if packed != _CRC.pack(_masked_crc(message)):
                 raise Damaged(f"has a damaged record at byte {at:,}: what follows is not read")
         at = end
         yield at, message
+
+
+def _length(head: bytes, at: int) -> int:
+    """Return the length of a message.
+
+    Raises:
+        Damaged: it is none, or too large.
+    """
+    length, checksum = _HEAD.unpack(head)
+    if checksum != _masked_crc(head[: _LENGTH.size]):
+        raise Damaged(f"has a damaged record at byte {at:,}: what follows is not read")
+    if length > _MAX_RECORD:
+        raise Damaged(f"has a record of {length:,} bytes at byte {at:,}: what follows is not read")
+    return int(length)
 
 
 def _crc_table() -> tuple[int, ...]:

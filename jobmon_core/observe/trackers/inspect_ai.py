@@ -1,0 +1,191 @@
+"""Read the logs of inspect-ai: of a task that is evaluated, which samples are done, which failed, and why.
+
+Formats: those of inspect-ai 0.3.285 (log/_recorders of https://github.com/UKGovernmentBEIS/inspect_ai). A log
+``.eval`` is a zip archive to which samples are added, and at the end ``header.json``; a log ``.json`` is one
+document.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.logs.tracker import RunStatus, Tracker, TrackerRun
+from jobmon_core.observe.trackers.building import RunBuilder, real_of, short, sound_step
+from jobmon_core.observe.trackers.files import Look, files_below
+from jobmon_core.observe.trackers.json_values import object_of, time_of, value_of, within
+from jobmon_core.observe.trackers.protobuf import Damaged
+from jobmon_core.observe.trackers.zip_entries import can_unpack, entries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.domain.logs.tracker import Cursor
+    from jobmon_core.observe.logs.scan_dirs import FoundFile
+    from jobmon_core.observe.trackers.building import Limits
+    from jobmon_core.observe.trackers.files import OpenFile
+    from jobmon_core.observe.trackers.zip_entries import Entry
+
+# the time of the start, the task, and an id that a log keeps when its task is retried in a new one
+_NAME = re.compile(
+    r"(?:(?P<at>\d{4}-\d\d-\d\dT[\d-]*)[+-]\d\d-\d\d_)?(?P<task>.*?)(?P<id>[^_]*)\.(?:eval|json)"
+)
+_LEVELS = 2
+_STATUS = {
+    "started": RunStatus.RUNNING,
+    "success": RunStatus.FINISHED,
+    "error": RunStatus.FAILED,
+    "cancelled": RunStatus.KILLED,
+}
+_START, _HEADER = "_journal/start.json", "header.json"
+_SUMMARIES, _SAMPLES = "_journal/summaries/", "samples/"
+_MAX_JSON = 2**24
+# of the samples that were stopped because another one failed
+_STOPPED = "CancelledError("
+
+
+def look(place: str, before: Cursor | None, limits: Limits) -> tuple[tuple[TrackerRun, ...], Cursor]:
+    """Return the tasks whose logs are at ``place``, a log or a folder of up to two levels."""
+    by_id: dict[str, list[FoundFile]] = defaultdict(list)
+    for file in files_below(place, _is_log, _LEVELS):
+        by_id[_parts(file)["id"]].append(file)
+    newest = sorted(by_id, key=lambda task_id: -max(file.modified_ns for file in by_id[task_id]))
+    this = Look(place, before, limits)
+    for task_id in newest[: limits.max_runs]:
+        this.runs.append(_run_of(task_id, by_id[task_id], this))
+    return this.result()
+
+
+def _is_log(name: str) -> bool:
+    parts = _NAME.fullmatch(name)
+    return parts is not None and (name.endswith(".eval") or parts["at"] is not None)
+
+
+def _parts(file: FoundFile) -> dict[str, str]:
+    parts = _NAME.fullmatch(os.path.basename(file.path))  # noqa: PTH119 - a text
+    return parts.groupdict("") if parts else {"id": ""}
+
+
+def _run_of(task_id: str, files: list[FoundFile], this: Look) -> TrackerRun:
+    """Return what the latest log of a task says; that of a retry begins with the samples that were done."""
+    *earlier, file = sorted(files, key=lambda file: file.path)
+    known = next(iter(this.runs_at(file)), None)
+    if file.path.endswith(".json"):
+        known = this.unchanged(file, known)
+    run = known or TrackerRun(Tracker.INSPECT, short(task_id, this.limits.max_name), place=file.path)
+    reader = _LogReader(RunBuilder(run, this.limits))
+    read = reader.read_document if file.path.endswith(".json") else reader.read_archive
+    why = this.read_on(file, known, read)
+    run = replace(reader.builder.built(), partial=why)
+    if known is None and earlier:
+        date, _, time = _parts(earlier[0]).get("at", "").partition("T")
+        first_s = time_of(f"{date}T{time.replace('-', ':')}")
+        run = replace(run, started_s=first_s or run.started_s, resumed_s=run.started_s)
+    return run
+
+
+@dataclass(frozen=True, slots=True)
+class _LogReader:
+    builder: RunBuilder
+
+    def read_archive(self, file: OpenFile, start: int) -> Iterator[int]:
+        """Read the entries from ``start``; yield where each ends."""
+        for entry in entries(file, start):
+            self._read_entry(entry, file)
+            yield entry.end
+
+    def read_document(self, file: OpenFile, start: int) -> Iterator[int]:  # noqa: ARG002 - of all readers
+        """Read all of a log in JSON."""
+        if file.size > _MAX_JSON:
+            raise Damaged("is too large to be read")
+        content = object_of(file.read_at(0, file.size))
+        if not content:
+            raise Damaged("is no whole log: it may be written just now")
+        self._describe(content)
+        samples = content.get("samples")
+        if isinstance(samples, list):
+            self._note_samples(samples)
+            self.builder.reach(len(samples), None)
+        self._conclude(content)
+        yield file.size
+
+    def _read_entry(self, entry: Entry, file: OpenFile) -> None:
+        if entry.name.startswith(_SAMPLES):
+            done = (self.builder.step or 0) + 1
+            # the log of a retry may have a sample twice
+            self.builder.reach(min(done, self.builder.run.total_steps or done), None)
+        if entry.name not in (_START, _HEADER) and not entry.name.startswith(_SUMMARIES):
+            return
+        content = value_of(entry.content(file))
+        if content is None and not can_unpack(entry.method):
+            raise Damaged("is packed with Zstandard, and the library libzstd is not installed")
+        if entry.name == _START:
+            self._describe(content)
+        elif entry.name == _HEADER:
+            self._describe(content)
+            self._conclude(content)
+        elif isinstance(content, list):
+            self._note_samples(content)
+
+    def _describe(self, content: object) -> None:
+        """Note what is evaluated; the log has an ``eval`` from its start on."""
+        limits, run = self.builder.limits, self.builder.run
+        samples = sound_step(real_of(within(content, "eval", "dataset", "samples")))
+        epochs = sound_step(real_of(within(content, "eval", "config", "epochs"))) or 1
+        self.builder.run = replace(
+            run,
+            name=short(within(content, "eval", "task"), limits.max_name) or run.name,
+            status=RunStatus.RUNNING,
+            total_steps=run.total_steps if samples is None else sound_step(float(samples) * epochs),
+        )
+        if run.started_s is None:
+            self.builder.start(time_of(within(content, "eval", "created")))
+
+    def _conclude(self, content: object) -> None:
+        """Note how it ended, and the scores; a log in JSON has these words while it runs, too."""
+        run = self.builder.run
+        total = sound_step(real_of(within(content, "results", "total_samples")))
+        status = _STATUS.get(str(within(content, "status")), RunStatus.UNKNOWN)
+        ended_s = time_of(within(content, "stats", "completed_at"))
+        self.builder.run = replace(
+            run,
+            status=status,
+            total_steps=total or run.total_steps,
+            ended_s=None if status is RunStatus.RUNNING else ended_s,
+            error=short(within(content, "error", "message"), self.builder.limits.max_text),
+        )
+        self.builder.reach(sound_step(real_of(within(content, "results", "completed_samples"))), ended_s)
+        for name, value in _scores(content):
+            self.builder.add(short(name, self.builder.limits.max_name), value, None, ended_s)
+
+    def _note_samples(self, samples: list[object]) -> None:
+        """Note which samples failed, of their summaries or of themselves."""
+        limits, run = self.builder.limits, self.builder.run
+        failures = []
+        for sample in samples:
+            error = within(sample, "error", "message") or within(sample, "error")
+            self.builder.reach(None, time_of(within(sample, "completed_at")))
+            if isinstance(error, str) and not error.startswith(_STOPPED):
+                failures.append(short(f"sample {_named(sample)}: {error}", limits.max_text))
+        kept = (*run.failures, *failures)[: limits.max_failures]
+        self.builder.run = replace(run, failed=run.failed + len(failures), failures=kept)
+
+
+def _named(sample: object) -> str:
+    name, epoch = within(sample, "id"), within(sample, "epoch")
+    return str(name) if epoch in (None, 1) else f"{name}, epoch {epoch}"
+
+
+def _scores(content: object) -> Iterator[tuple[str, float]]:
+    """Yield the metrics of each score, e.g. ``match/accuracy``."""
+    scores = within(content, "results", "scores")
+    for score in scores if isinstance(scores, list) else ():
+        metrics = within(score, "metrics")
+        for name, metric in metrics.items() if isinstance(metrics, dict) else ():
+            value = real_of(within(metric, "value"))
+            if value is not None and not math.isnan(value):
+                yield f"{within(score, 'name')}/{name}", value

@@ -1,0 +1,180 @@
+"""Read the runs of MLflow: of its SQLite database, and of its folders of files.
+
+Formats: those of mlflow 3.17 (store/tracking/dbmodels/models.py and file_store.py of
+https://github.com/mlflow/mlflow). A file of metrics has a line for each value: milliseconds, value, step.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.logs.tracker import RunStatus, Tracker, TrackerRun
+from jobmon_core.observe.logs.open_file import read_regular
+from jobmon_core.observe.logs.scan_dirs import ScanBudget, find_files
+from jobmon_core.observe.trackers.building import RunBuilder, real_of, short, sound_step, sound_time, total_in
+from jobmon_core.observe.trackers.databases import look_at
+from jobmon_core.observe.trackers.files import Look, files_below, summed_up
+from jobmon_core.observe.trackers.sqlite import rows
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator, Sequence
+
+    from jobmon_core.domain.logs.tracker import Cursor
+    from jobmon_core.observe.logs.scan_dirs import FoundFile
+    from jobmon_core.observe.trackers.building import Limits
+    from jobmon_core.observe.trackers.databases import Row
+    from jobmon_core.observe.trackers.files import OpenFile
+
+_ENDED = {"FINISHED": RunStatus.FINISHED, "FAILED": RunStatus.FAILED, "KILLED": RunStatus.KILLED}
+_STATUS = {"RUNNING": RunStatus.RUNNING, **_ENDED}
+_NUMBERS = {"1": "RUNNING", "2": "SCHEDULED", "3": "FINISHED", "4": "FAILED", "5": "KILLED"}  # in meta.yaml
+_INFINITE = 1.797e308  # the database has the largest float in place of an infinite one
+_META, _METRICS = "meta.yaml", "metrics"
+_LEVELS = 4  # from the folder with mlruns down to a run's
+_MAX_META, _MAX_PARAM = 2**16, 2**10  # bytes
+_TAIL = 2**16  # bytes of a file of metrics that is too long
+_LINE_FIELDS = 3
+
+
+def look(place: str, before: Cursor | None, limits: Limits) -> tuple[tuple[TrackerRun, ...], Cursor]:
+    """Return the runs at ``place``: a database, a folder with one, mlruns, or a folder in or around that."""
+    this = Look(place, before, limits)
+    look_at(files_below(place, lambda name: name.endswith((".db", ".sqlite")), levels=1), _Tables(), this)
+    metas = sorted(files_below(place, _META.__eq__, _LEVELS), key=lambda file: -file.modified_ns)
+    for meta in metas:
+        if len(this.runs) >= limits.max_runs:
+            break
+        if (run := _run_in_files(os.path.dirname(meta.path), this)) is not None:  # noqa: PTH120 - a text
+            this.runs.append(run)
+    return this.result()
+
+
+class _Tables:
+    tracker = Tracker.MLFLOW
+
+    def newest(self, database: sqlite3.Connection, at_most: int) -> list[str]:
+        found = rows(database, "SELECT run_uuid FROM runs ORDER BY rowid DESC", at_most=at_most)
+        return [run_id for (run_id,) in found if isinstance(run_id, str)]
+
+    def describe(self, database: sqlite3.Connection, run: TrackerRun, limits: Limits) -> TrackerRun | None:
+        query = "SELECT name, status, start_time, end_time, lifecycle_stage FROM runs WHERE run_uuid = ?"
+        for name, status, start_ms, end_ms, stage in rows(database, query, run.run_id, at_most=1):
+            if stage == "deleted":
+                return None
+            now = _described(run, short(name, limits.max_name), status, start_ms, end_ms)
+            if run.started_s is None:
+                query = "SELECT key, value FROM params WHERE run_uuid = ?"
+                params = rows(database, query, run.run_id, at_most=1_000)
+                now = replace(now, total_steps=total_in({str(key): value for key, value in params}))
+            return now
+        return None
+
+    def since(self, database: sqlite3.Connection, number: int, at_most: int) -> list[Row]:
+        query = (
+            "SELECT rowid, run_uuid, key, value, timestamp, step, is_nan FROM metrics WHERE rowid > ? "
+            "ORDER BY rowid DESC"
+        )
+        return rows(database, query, number, at_most=at_most)
+
+    def of_run(self, database: sqlite3.Connection, run_id: str, at_most: int) -> list[Row]:
+        latest = (
+            "SELECT 0, run_uuid, key, value, timestamp, step, is_nan FROM latest_metrics WHERE run_uuid = ?"
+        )
+        query = (
+            "SELECT rowid, run_uuid, key, value, timestamp, step, is_nan FROM metrics WHERE run_uuid = ? "
+            "ORDER BY rowid DESC"
+        )
+        return rows(database, query, run_id, at_most=at_most) or rows(
+            database, latest, run_id, at_most=at_most
+        )
+
+    def fold(self, builder: RunBuilder, row: Row) -> None:
+        _, _, key, value, time_ms, step, is_nan = row
+        number = real_of(value)
+        if number is None:
+            return
+        if is_nan:
+            number = math.nan
+        elif abs(number) >= _INFINITE:
+            number = math.copysign(math.inf, number)
+        name = short(key, builder.limits.max_name)
+        builder.add(name, number, sound_step(real_of(step)), _seconds(time_ms))
+
+
+def _described(run: TrackerRun, name: str, status: object, start_ms: object, end_ms: object) -> TrackerRun:
+    """Return a run with what MLflow says now; ``status`` is a word."""
+    return replace(
+        run,
+        name=name,
+        status=_STATUS.get(str(status), RunStatus.UNKNOWN),
+        started_s=_seconds(start_ms),
+        ended_s=_seconds(end_ms),
+    )
+
+
+def _seconds(time_ms: object) -> float | None:
+    number = real_of(time_ms)
+    return None if number is None else sound_time(number / 1000)
+
+
+def _run_in_files(folder: str, this: Look) -> TrackerRun | None:
+    """Return the run in a folder; None if it holds an experiment or a deleted run."""
+    meta = _settings(read_regular(f"{folder}/{_META}", _MAX_META) or b"")
+    run_id = short(meta.get("run_id") or meta.get("run_uuid"), this.limits.max_name)
+    if not run_id or meta.get("lifecycle_stage") == "deleted":
+        return None
+    metrics = f"{folder}/{_METRICS}"
+    files = find_files(metrics, lambda _: True, ScanBudget(), levels=2)[: this.limits.max_metrics]
+    known = this.known(run_id, files)
+    run = known or TrackerRun(Tracker.MLFLOW, run_id, place=folder, total_steps=_total(folder))
+    status = meta.get("status", "")
+    name = short(meta.get("run_name"), this.limits.max_name)
+    run = _described(run, name, _NUMBERS.get(status, status), meta.get("start_time"), meta.get("end_time"))
+    builder = RunBuilder(run, this.limits)
+    lines = [_MetricReader(builder, file.path[len(metrics) + 1 :]) for file in files]
+    whys = [this.read_on(file, known, each.read) for file, each in zip(files, lines, strict=True)]
+    return replace(builder.built(), partial=summed_up(whys))
+
+
+def _total(folder: str) -> int | None:
+    """Return how many steps the parameters of a run announce."""
+    files: Sequence[FoundFile] = find_files(f"{folder}/params", lambda _: True, ScanBudget(), levels=1)
+    params = {
+        os.path.basename(file.path): (read_regular(file.path, _MAX_PARAM) or b"").decode("utf-8", "replace")  # noqa: PTH119 - a text
+        for file in files[:100]
+    }
+    return total_in(params)
+
+
+def _settings(content: bytes) -> dict[str, str]:
+    """Return the entries of a YAML file that are on one line, as texts without quotes."""
+    pairs = (line.partition(":") for line in content.decode("utf-8", "replace").splitlines())
+    return {
+        name: value.strip().strip("'\"") for name, colon, value in pairs if colon and name == name.strip()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _MetricReader:
+    builder: RunBuilder
+    key: str
+
+    def read(self, file: OpenFile, start: int) -> Iterator[int]:
+        """Read the lines from ``start``, of a very long file the last ones; yield where they end."""
+        name = short(self.key, self.builder.limits.max_name)
+        begin = max(start, file.size - _TAIL)
+        data = file.read_at(begin, _TAIL)
+        end = data.rfind(b"\n") + 1
+        lines = data[:end].decode("utf-8", "replace").splitlines()
+        if begin > start:
+            del lines[:1]  # it may be a part of one
+        for line in lines:
+            words = line.split()[:_LINE_FIELDS]
+            value = real_of(words[1]) if len(words) == _LINE_FIELDS else None
+            if value is not None:
+                self.builder.add(name, value, sound_step(real_of(words[2])), _seconds(words[0]))
+        yield begin + end
