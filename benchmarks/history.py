@@ -165,7 +165,7 @@ def _monitor(suffix: str, home: Path) -> Iterator[Figure]:
     done = subprocess.run(program, cwd=_ROOT, stdout=subprocess.PIPE, text=True, check=True)
     measured = json.loads(done.stdout)
     yield Figure(f"modules of the history in an idle monitor{suffix}", len(measured["imported"]), at_most=0)
-    for name in ("private_kb", "poll_ms", "record_ms", "compare_ms", "compare_died_ms"):
+    for name in ("private_kb", "poll_ms", "diagnose_ms", "record_ms", "record_alone_ms"):
         yield Figure(f"{name}{suffix}", measured[name], _MAX_RECORD_MS if name == "record_ms" else None)
 
 

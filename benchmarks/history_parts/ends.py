@@ -1,8 +1,9 @@
 """Measure what a monitor pays for a history: HOME is its home, which may hold one.
 
 It prints a JSON object: the private memory (KiB) and the CPU time of a poll (ms) of a process that only polls
-a running job, and the CPU time (ms) of the children that add a run of this job to the history, and that
-compare it with earlier ones. A process of its own, which has imported what monitors import and no more.
+a running job, and at the end of this job the CPU time (ms) of the child that diagnoses it, what more it takes
+to add the run to the history (``record_ms``, the median of alternate pairs), and that of a child that only
+adds one (``record_alone_ms``). A process of its own, which has imported what monitors import and no more.
 """
 
 from __future__ import annotations
@@ -12,25 +13,29 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 from benchmarks.load_parts.poll_cpu import POLL_INTERVAL_S, ReplayedContext, RunningJobs, save_running
 from benchmarks.load_parts.processes import memory
 from jobmon_core.domain.job.tracking.model import End, Source, WatchedJob
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.rows import Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
-from jobmon_core.system.helper import Helper
+from jobmon_core.system.helper import Helper, Step
 from tests.support.clock import FakeClock
+
+Diagnoses = dict[str, Diagnosis]
 
 _JOB = 100_000
 _POLLS = 200
-_TIMES = 5
+_TIMES = 9
 _TIMEOUT_S = 60.0
 _NODE = "n[001-002]"
 
@@ -56,31 +61,49 @@ def main(home: str) -> None:
 
 
 def _ends(ctx: ReplayedContext, running: WatchedJob, now_s: float) -> dict[str, float]:
-    job = _ended(running, JobState.COMPLETED, Outcome.SUCCESS, now_s)
-    died = _ended(job, JobState.NODE_FAIL, Outcome.FAILURE, now_s)
+    job = _ended(running, now_s)
     accounting = SharedAccounting(
         ctx.scheduler(job.backend), ctx.shared_answer("accounting", job.backend), ctx.clock, frozenset
     )
 
-    def record() -> bool:
-        from jobmon_core.monitor.history import write_records  # in the child, as monitors do
+    from jobmon_core.analysis.ending.complete import end_steps  # after an end, as monitors do
+    from jobmon_core.analysis.ending.files import EndFiles
+    from jobmon_core.analysis.ending.run_changes import changes_lines
 
-        return write_records(ctx, job, accounting)
+    read, home = ctx.progress_file(job.id).read, ctx.home
+    files = EndFiles(
+        read,
+        read,
+        home.patterns,
+        lambda found: changes_lines(home, ctx.store, job, found),
+        home.bundle_file,
+        ctx.telemetry,
+        home.history,
+        ctx.clock.now,
+    )
 
+    def record(found: Diagnoses) -> Diagnoses:
+        from jobmon_core.monitor.history import write_records  # in the child
+
+        write_records(ctx, job.diagnosed(found), files, accounting)
+        return found
+
+    steps, last = end_steps(job, tuple(job.tasks), files), Step(record, _TIMEOUT_S)
+    end_ms = [(_child_ms(steps), _child_ms([*steps, last])) for _ in range(_TIMES)]
     return {
-        "record_ms": _children_ms(record),
-        "compare_ms": _children_ms(lambda: _compare(ctx, job)),
-        "compare_died_ms": _children_ms(lambda: _compare(ctx, died, "node_fail")),
-        "fork_ms": _children_ms(lambda: True),
+        "diagnose_ms": median(without for without, _ in end_ms),
+        "record_ms": median(with_it - without for without, with_it in end_ms),
+        "record_alone_ms": median(_child_ms([last]) for _ in range(_TIMES)),
+        "fork_ms": median(_child_ms([Step(lambda found: found, _TIMEOUT_S)]) for _ in range(_TIMES)),
     }
 
 
-def _ended(job: WatchedJob, state: JobState, outcome: Outcome, now_s: float) -> WatchedJob:
+def _ended(job: WatchedJob, now_s: float) -> WatchedJob:
     usage = Usage(max_rss_bytes=8 << 30, run_s=600, cpus=8, gpus=2)
     end = End(
-        state,
-        state,
-        outcome,
+        JobState.COMPLETED,
+        "COMPLETED",
+        Outcome.SUCCESS,
         Source.QUEUE,
         started_s=int(now_s) - 600,
         ended_s=int(now_s),
@@ -91,34 +114,12 @@ def _ended(job: WatchedJob, state: JobState, outcome: Outcome, now_s: float) -> 
     return replace(job, name="train-7", tasks={task.key: replace(task, end=end)})
 
 
-def _compare(ctx: ReplayedContext, job: WatchedJob, cause: str | None = None) -> bool:
-    from jobmon_core.analysis.ending.files import EndFiles
-    from jobmon_core.analysis.ending.history import with_history
-    from jobmon_core.domain.logs.diagnosis.model import Diagnosis
-
-    read, home = ctx.progress_file(job.id).read, ctx.home
-    files = EndFiles(
-        read,
-        read,
-        home.patterns,
-        lambda _: {},
-        home.bundle_file,
-        ctx.telemetry,
-        home.history,
-        ctx.clock.now,
-    )
-    return bool(with_history(job, {key: Diagnosis(cause, "", "", "") for key in job.tasks}, files))
-
-
-def _children_ms(work: Callable[[], bool]) -> float:
-    """Return the median CPU time of helpers that do this work."""
-    times = []
-    for _ in range(_TIMES):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        Helper().run(bool, work, _TIMEOUT_S)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return 1e3 * sorted(times)[_TIMES // 2]
+def _child_ms(steps: Sequence[Step[Diagnoses]]) -> float:
+    """Return the CPU time of a helper that does these steps."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    Helper().run_steps(dict[str, Diagnosis], {}, steps, sys.exit)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1e3 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 if __name__ == "__main__":

@@ -369,9 +369,7 @@ class JobMonitor:
 
     def _diagnose(self, keys: tuple[str, ...]) -> None:
         self._save(with_script_logs(self.job, self._deps.scheduler))
-        diagnoses = self._deps.diagnose(self.job, keys)
-        tasks = {key: self.job.tasks[key].diagnosed(diagnosis) for key, diagnosis in diagnoses.items()}
-        job = replace(self.job, tasks={**self.job.tasks, **tasks})
+        job = self.job.diagnosed(self._deps.diagnose(self.job, keys))
         self._save(self._deps.with_late_warning(job) if self._policy.progress_messages else job)
 
     def _deliver(self, key: tuple[str, str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -27,12 +27,13 @@ from jobmon_core.monitor.task_agent import AgentProcesses
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.shared_answers import outage_notice_file
-from jobmon_core.system.helper import Helper, HelperFailed
+from jobmon_core.system.helper import Helper, HelperFailed, Step
 from jobmon_core.system.process import die_with_parent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
+    from jobmon_core.analysis.ending.files import EndFiles
     from jobmon_core.context import Context
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.domain.job.history.prices import Prices
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import AgentLaunch
     from jobmon_core.store.json_file import JsonFile
 
+    Diagnoses = dict[str, Diagnosis]
     Log = Callable[[str], None]
     Save = Callable[[WatchedJob], None]
 
@@ -54,7 +56,7 @@ _CARD_TIMEOUT_S, _CARD_RETRY_S = 20.0, 60.0
 _RECORD_TIMEOUT_S, _RECORD_RETRY_S = 60.0, 30.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _JobWork:
     """What `MonitorDeps` needs for one job: one object, since a monitor keeps it for each of 500 jobs."""
 
@@ -67,6 +69,8 @@ class _JobWork:
     groups: GroupKeeper
     accounting: SharedAccounting
     prices: Callable[[], Prices | None]
+    # the diagnosed job whose runs a child adds to the history, and what yields its results
+    recording: tuple[WatchedJob, Generator[Diagnoses]] | None = None
 
     def group(self) -> GroupSettings | None:
         return self.groups.settings_of(self.state_id)
@@ -81,8 +85,19 @@ class _JobWork:
 
     def diagnose(self, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
         from jobmon_core.analysis.ending.complete import end_steps  # only after an end
-        from jobmon_core.analysis.ending.files import EndFiles
         from jobmon_core.domain.logs.diagnosis.model import Diagnosis
+
+        note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"
+        unknown = dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
+        steps = end_steps(job, keys, self._files(job))
+        # the child has loaded what the history needs; the message does not wait for it
+        steps_on = [*steps, *self._record_steps(job)]
+        found, rest = self.helper.begin_steps(dict[str, Diagnosis], unknown, steps_on, self.log, len(steps))
+        self.recording = job.diagnosed(found), rest
+        return found
+
+    def _files(self, job: WatchedJob) -> EndFiles:
+        from jobmon_core.analysis.ending.files import EndFiles
 
         ctx = self.ctx
         read_progress = ctx.progress_file(job.id).read
@@ -91,7 +106,7 @@ class _JobWork:
             self.read_progress((job,))  # what the job printed since the last look
             return read_progress()
 
-        files = EndFiles(
+        return EndFiles(
             read_on,
             read_progress,
             ctx.home.patterns,
@@ -102,9 +117,6 @@ class _JobWork:
             ctx.clock.now,
             self.prices,
         )
-        note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"
-        unknown = dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
-        return self.helper.run_steps(dict[str, Diagnosis], unknown, end_steps(job, keys, files), self.log)
 
     def _changes_of(self, job: WatchedJob, found: Mapping[str, Diagnosis]) -> dict[str, str]:
         from jobmon_core.analysis.ending.run_changes import changes_lines  # only in a child
@@ -149,27 +161,41 @@ class _JobWork:
 
         return restart(self.ctx, self.log, job)
 
-    def record(self, job: WatchedJob) -> float | None:
-        def write() -> bool:
+    def _record_steps(self, job: WatchedJob) -> list[Step[Diagnoses]]:
+        def write(found: Diagnoses) -> Diagnoses:
             from jobmon_core.monitor.history import write_records  # only in a child
 
-            return write_records(self.ctx, job, self.accounting, self.prices())
+            write_records(self.ctx, job.diagnosed(found), self._files(job), self.accounting)
+            return found
 
-        def tell() -> bool:
-            from jobmon_core.monitor.budgets import tell_budgets  # likewise
+        def tell(found: Diagnoses) -> Diagnoses:
+            names, prices = (job.name, job.own_settings.run), self.prices()
+            if prices and any(budget.is_of(*names) for budget in self.ctx.configuration().budgets):
+                from jobmon_core.monitor.budgets import tell_budgets  # likewise
 
-            return tell_budgets(self.ctx, (job.name, job.own_settings.run))
+                tell_budgets(self.ctx, names)
+            return found
 
-        try:
-            has_budget = self.helper.run(bool, write, _RECORD_TIMEOUT_S)
-        except HelperFailed as error:
-            self.log(f"the run could not be added to the history: {error.reason}")
-            return self.ctx.clock.now() + _RECORD_RETRY_S
-        try:  # in another child: its failure does not add the run again
-            if has_budget:
-                self.helper.run(bool, tell, _RECORD_TIMEOUT_S)
-        except HelperFailed as error:
-            self.log(f"the budgets could not be checked: {error.reason}")
+        return [Step(write, _RECORD_TIMEOUT_S), Step(tell, _RECORD_TIMEOUT_S)]
+
+    def record(self, job: WatchedJob) -> float | None:
+        diagnosed, results = self.recording or (None, None)
+        self.recording = None
+        if results is None or diagnosed is None or diagnosed.tasks != job.tasks:
+            from jobmon_core.domain.logs.diagnosis.model import Diagnosis  # only after an end
+
+            steps = self._record_steps(job)
+            results = self.helper.begin_steps(dict[str, Diagnosis], {}, steps, self.log, 0)[1]
+        with closing(results):
+            try:
+                next(results)
+            except HelperFailed as error:
+                self.log(f"the run could not be added to the history: {error.reason}")
+                return self.ctx.clock.now() + _RECORD_RETRY_S
+            try:  # a failure does not add the run again
+                next(results)
+            except HelperFailed as error:
+                self.log(f"the budgets could not be checked: {error.reason}")
         return None
 
     def with_late_warning(self, job: WatchedJob) -> WatchedJob:

@@ -68,18 +68,31 @@ class Helper:
         A step that fails is logged and changes nothing; another child goes on after it. If the child is
         killed, another one tries its step once more.
         """
+        value, rest = self.begin_steps(kind, value, steps, log, len(steps))
+        rest.close()
+        return value
+
+    def begin_steps(
+        self, kind: type[T], value: T, steps: Sequence[Step[T]], log: Callable[[str], None], awaited: int
+    ) -> tuple[T, Generator[T]]:
+        """Return the result of the first ``awaited`` steps, and what yields those of the others.
+
+        The child goes on with the others meanwhile, until the generator is closed; it raises HelperFailed.
+        """
         done, was_killed = 0, False
-        while done < len(steps):
+        results = self._results(kind, value, steps)
+        while done < awaited:
             try:
-                for result in self._results(kind, value, steps[done:]):
-                    value, done, was_killed = result, done + 1, False
+                value = next(results)
+                done, was_killed = done + 1, False
             except HelperFailed as error:
                 if isinstance(error, HelperKilled) and not was_killed:
                     was_killed = True
-                    continue
-                log(f"{steps[done].failure}: {error}")
-                done, was_killed = done + 1, False
-        return value
+                else:
+                    log(f"{steps[done].failure}: {error}")
+                    done, was_killed = done + 1, False
+                results = self._results(kind, value, steps[done:])
+        return value, results
 
     def _results(self, kind: type[T], value: object, steps: Sequence[Step[T]]) -> Generator[T]:
         """Yield the result of each step once the child has it; HelperFailed at the first failure."""

@@ -202,3 +202,38 @@ def test_a_helper_returns_its_result_with_sigchld_ignored() -> None:
         assert run(lambda: Result("x")) == "x"
 
     in_a_copy(work)
+
+
+def test_the_child_goes_on_with_the_steps_that_nobody_awaits_yet(tmp_path: Path) -> None:
+    def touch(text: str) -> str:
+        (tmp_path / "done").touch()
+        return text + "b"
+
+    steps = [Step(lambda text: text + "a", 300.0), Step(touch, 300.0)]
+    value, rest = Helper().begin_steps(str, "", steps, pytest.fail, 1)
+    assert value == "a"
+    eventually((tmp_path / "done").exists)
+    assert [*rest] == ["ab"]
+
+
+def test_the_steps_that_nobody_awaits_follow_even_if_the_last_awaited_one_failed() -> None:
+    logged: list[str] = []
+    steps = [
+        Step(lambda text: f"{text}{fail()}", 300.0, "there is no a"),
+        Step(lambda text: text + "b", 300.0),
+    ]
+    value, rest = Helper().begin_steps(str, "", steps, logged.append, 1)
+    assert (value, [*rest], len(logged)) == ("", ["b"], 1)
+
+
+def test_a_child_whose_results_are_given_up_is_killed(tmp_path: Path) -> None:
+    def work(_: str) -> str:
+        (tmp_path / "pid").write_text(str(os.getpid()), encoding="ascii")
+        time.sleep(600)
+        return "late"
+
+    _, rest = Helper().begin_steps(str, "", [Step(str, 300.0), Step(work, 300.0)], pytest.fail, 1)
+    eventually(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text() != "")
+    rest.close()
+    pid = (tmp_path / "pid").read_text(encoding="ascii")
+    assert not Path(f"/proc/{pid}").exists()

@@ -58,8 +58,7 @@ def with_bundles(
 
     Of an array, the first task of each kind of failure has one, at most six.
     """
-    tasks = {key: job.tasks[key].diagnosed(diagnosis) for key, diagnosis in found.items()}
-    job = replace(job, tasks={**job.tasks, **tasks})
+    job = job.diagnosed(found)
     groups = [group for group in cause_groups(job) if group.outcome in _WORTH_IT]
     written, progress = dict(found), files.read_progress()
     for key in [group.keys[0] for group in groups if group.keys[0] in found][:MAX_BUNDLES]:

@@ -1,11 +1,11 @@
-"""What the history says about runs that have just ended."""
+"""The records of runs that have just ended, and what the history says about them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.ending.measured_use import node_histories
+from jobmon_core.analysis.ending.measured_use import nodes_of
 from jobmon_core.analysis.usual import runs_like
 from jobmon_core.domain.job.history.baseline import unusual
 from jobmon_core.domain.job.history.nodes import SLOW, blamed_node, is_node_failure
@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
     from jobmon_core.analysis.ending.files import EndFiles
     from jobmon_core.domain.job.history.record import HistoryRecord
-    from jobmon_core.domain.job.report.usage import NodeHistory
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 
 
 def with_history(job: WatchedJob, found: Mapping[str, Diagnosis], files: EndFiles) -> dict[str, Diagnosis]:
     """Add in what each task stands out among earlier runs, a node that kills runs, and what it cost."""
-    now_s = files.now()
-    runs = [*_runs(job, found, files, now_s)]
+    runs = [*records_of(job.diagnosed(found), found, files)]
     alike = runs_like(files.history, job)
     of_all = recent(files.history) if any(_may_blame_node(run, alike) for run in runs) else []
     return {
@@ -44,24 +42,18 @@ def _may_blame_node(run: HistoryRecord, alike: Iterable[HistoryRecord]) -> bool:
     return is_node_failure(run) or any(run.step_s > SLOW * each for each in paces if run.step_s and each)
 
 
-def _runs(
-    job: WatchedJob, found: Mapping[str, Diagnosis], files: EndFiles, now_s: float
+def records_of(
+    job: WatchedJob, keys: Iterable[str], files: EndFiles, script: str = "", commit: str = ""
 ) -> Iterator[HistoryRecord]:
+    """Yield the records of those of these tasks that have ended."""
     progress, prices = files.read_progress(), files.prices()
-    for key, diagnosis in found.items():
-        task = job.tasks[key].diagnosed(diagnosis)
+    around = Surroundings(job.own_settings.run.partition("/")[0], script=script, commit=commit, prices=prices)
+    for key in keys:
+        task = job.tasks[key]
         if task.end is not None:
-            around = Surroundings(
-                progress=progress.tasks.get(key),
-                nodes=_nodes(job, key, task.end.started_s, files) if prices else (),
-                prices=prices,
-            )
-            yield record_of(job, task, task.end, around, now_s)
-
-
-def _nodes(job: WatchedJob, key: str, started_s: int | None, files: EndFiles) -> tuple[NodeHistory, ...]:
-    """Return what agents measured: without types in accounting, the price follows from their names."""
-    return () if started_s is None else node_histories(files.telemetry_of(job.id, key), started_s)
+            nodes = nodes_of(job, task, files.telemetry_of)
+            of_task = around._replace(progress=progress.tasks.get(key), nodes=nodes)
+            yield record_of(job, task, task.end, of_task, files.now())
 
 
 def _compared(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.job.report.usage import NodeHistory, measured_use
@@ -10,7 +11,7 @@ from jobmon_core.domain.job.report.usage import NodeHistory, measured_use
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis
     from jobmon_core.store.telemetry import TaskTelemetry
 
@@ -36,8 +37,20 @@ def with_measured_use(
     """Return the diagnoses with what agents measured of the runs of these tasks."""
     with_use = dict(found)
     for key, diagnosis in found.items():
-        end = job.tasks[key].end
-        if end is not None and end.started_s is not None:
-            nodes = node_histories(telemetry_of(job.id, key), end.started_s)
-            with_use[key] = replace(diagnosis, measured=measured_use(nodes) if nodes else None)
+        nodes = nodes_of(job, job.tasks[key], telemetry_of)
+        if nodes:
+            with_use[key] = replace(diagnosis, measured=measured_use(nodes))
     return with_use
+
+
+def nodes_of(
+    job: WatchedJob, task: Task, telemetry_of: Callable[[str, str], TaskTelemetry]
+) -> tuple[NodeHistory, ...]:
+    """Return, by node, what agents measured of the run of an ended task; nothing if it never started."""
+    if task.end is None or task.end.started_s is None:
+        return ()
+    return _of_one(telemetry_of(job.id, task.key), task.end.started_s)
+
+
+# several steps of a child need what may be megabytes, and most jobs have one task
+_of_one = lru_cache(maxsize=1)(node_histories)

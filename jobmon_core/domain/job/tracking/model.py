@@ -5,7 +5,7 @@ Times are Unix seconds, durations are seconds, sizes are bytes. None means "not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar
@@ -325,6 +325,11 @@ class WatchedJob:
     def closed(self) -> bool:
         """Whether it is concluded, or the user stopped the monitoring of a job that may still run."""
         return self.concluded_s is not None or self.unwatched_s is not None
+
+    def diagnosed(self, found: Mapping[str, Diagnosis]) -> WatchedJob:
+        """Return it with diagnoses of its tasks."""
+        tasks = {key: self.tasks[key].diagnosed(diagnosis) for key, diagnosis in found.items()}
+        return replace(self, tasks={**self.tasks, **tasks})
 
     @property
     def finished(self) -> bool:
