@@ -32,7 +32,7 @@ from jobmon_core.analysis.live_errors import look_for_errors
 from jobmon_core.analysis.tracked import look_at_trackers, tracked_progress
 from jobmon_core.analysis.tracker_news import look_at_tracker_news, runs_of_attempt_before
 from jobmon_core.analysis.triage import look_at_measures, with_explained_stalls
-from jobmon_core.analysis.usual import look_at_usual
+from jobmon_core.analysis.usual import look_at_usual, look_at_wait
 from jobmon_core.domain.artifacts.model import Artifacts, Listing
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.job_progress import JobProgress
@@ -157,6 +157,11 @@ def _follow(job: WatchedJob, file: JsonFile[ProgressState], look: _LookInputs) -
     for task in filter(_runs, tasks):
         record = _with_look(record, job, task, searched[task.key], look)
     record = _with_resume(record, job, tasks, look)
+    wait_s = None
+    if job.waiting_task and look.history:
+        key, known = job.waiting_task.key, record.tasks.get(job.waiting_task.key, ReadTask())
+        followed, found, wait_s = look_at_wait(known, job, job.waiting_task, look.history, look.now_s)
+        record = _told(_with_task(record, key, followed), key, found) if found else record
     if record != before:
         file.write(replace(record, updated_s=look.now_s))
     rechecks = (task.errors.recheck_s for task in record.tasks.values())
@@ -164,7 +169,7 @@ def _follow(job: WatchedJob, file: JsonFile[ProgressState], look: _LookInputs) -
     every_s = look.every_s if every_s is None else every_s
     periodic = periodic_event(job, record.tasks, every_s, look.now_s, _clock) if every_s else None
     events = (*record.events, periodic) if periodic else record.events
-    return Followed(events, recheck_s=min(filter(None, rechecks), default=None))
+    return Followed(events, recheck_s=min(filter(None, rechecks), default=None), wait_s=wait_s)
 
 
 def _clock(at_s: float, now_s: float) -> str:

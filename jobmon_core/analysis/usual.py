@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.followed_task import ReadTask, TaskLook, running_since_s
-from jobmon_core.domain.job.history.baseline import SLOWER, Usual, usual_of
+from jobmon_core.domain.job.history.baseline import SLOWER, WAIT, Usual, highest_usual, usual_of
 from jobmon_core.domain.job.history.record import NAMES_OF_SBATCH, HistoryRecord, step_s
 from jobmon_core.domain.job.history.running import (
     LATE,
@@ -16,6 +16,7 @@ from jobmon_core.domain.job.history.running import (
     has_gpu_use,
     has_pace,
 )
+from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.store.history.lines import recent
 
 if TYPE_CHECKING:
@@ -30,11 +31,11 @@ _NO_USUAL = Usual()
 _MEASURE_INTERVAL_S = 600.0  # between two looks at all that agents measured
 
 
-def runs_like(history: Path, job: WatchedJob) -> list[HistoryRecord]:
+def runs_like(history: Path, job: WatchedJob, now_s: float) -> list[HistoryRecord]:
     """Return earlier runs of the name of a job, the latest first, as far as `recent` goes back."""
     if job.label in NAMES_OF_SBATCH:
         return []
-    alike = [each for each in recent(history, job.name) if each.label == job.label]
+    alike = [each for each in recent(history, now_s, job.name) if each.label == job.label]
     return sorted(alike, key=lambda each: each.ended_s or 0, reverse=True)
 
 
@@ -64,9 +65,33 @@ def _of_run(
     if known is not None and known.started_s == started_s:
         return known, False
     # the scheduler knows the memory of single processes, so only what agents measured counts
-    alike = (each._replace(memory_peak=each.node_peak) for each in runs_like(history, look.job))
+    alike = (each._replace(memory_peak=each.node_peak) for each in runs_like(history, look.job, look.now_s))
     ongoing = known.ongoing if known else ()
-    return Comparison(started_s, usual_of(alike), ongoing=ongoing), True
+    told = known.told if known and not known.started_s else ()  # of its wait, while it waited
+    return Comparison(started_s, usual_of(alike), told=told, ongoing=ongoing), True
+
+
+def look_at_wait(
+    before: ReadTask, job: WatchedJob, task: Task, history: Path, now_s: float
+) -> tuple[ReadTask, tuple[Event, ...], float | None]:
+    """Return a waiting task after a look at its wait, what is new, and when to look again (Unix seconds).
+
+    The last is None if the wait was told, or if nothing is known of earlier ones.
+    """
+    known = before.compared or Comparison()
+    usual = Usual(wait_s=usual_of(runs_like(history, job, now_s)).wait_s)
+    highest_s = highest_usual(WAIT, usual)
+    # as if it started now
+    run = with_wait(
+        run_so_far(job, task, None, now_s), replace(task, state=JobState.RUNNING, start_s=int(now_s))
+    )
+    if known.told or highest_s is None or run.wait_s is None:
+        return before, (), None
+    after, events = compared(known._replace(usual=usual), RunSoFar(now_s, run))
+    if not events:
+        return before, (), now_s + max(0.0, highest_s - run.wait_s)
+    events = tuple(replace(each, text=f"has {each.text}") for each in events)
+    return replace(before, compared=after._replace(usual=_NO_USUAL)), events, None
 
 
 def run_so_far(job: WatchedJob, task: Task, followed: TaskProgress | None, now_s: float) -> HistoryRecord:

@@ -82,7 +82,7 @@ def why_pending(ctx: Context, argument: str) -> PendingAnswer:
 
 
 def _suspects(ctx: Context, nodes: str) -> tuple[SuspectNode, ...]:
-    found = suspect_nodes(recent(ctx.home.history), ctx.clock.now()) if nodes else []
+    found = suspect_nodes(recent(ctx.home.history, ctx.clock.now()), ctx.clock.now()) if nodes else []
     return tuple(each for each in found if each.node in names_of(nodes))
 
 

@@ -1,5 +1,7 @@
 """Read the logs of a monitor's running jobs at intervals. One child process reads all logs that are due.
 
+Pending jobs are looked at once or twice: whether they wait for longer than jobs of their name usually do.
+
 Jobs with the same interval are due together. Logs that may show a failure are read again soon.
 """
 
@@ -29,6 +31,7 @@ _MAX_IGNORED_PAUSE_S = 60.0  # early readings do not wait for a pause of all job
 _MAX_CPU_SHARE = 0.02
 _MAX_TIME_SHARE = 0.1
 _TIMEOUT_S = 20.0
+_FIRST_WAIT_S = 600.0  # a shorter wait is not worth a look
 _MAX_PAUSE_S = 600.0  # also the pause after a failed reading, e.g. while a file server does not respond
 
 
@@ -67,6 +70,7 @@ class ProgressFollower:
         self._problems: dict[str, str] = {}
         self._events: dict[str, Events] = {}
         self._rechecks: dict[str, float] = {}  # when the logs of a state id are read again (Unix seconds)
+        self._waits: dict[str, tuple[float, WatchedJob]] = {}  # when to look at the wait of a pending job
 
     def follow(self, job: WatchedJob, log: Callable[[str], None]) -> Events:
         """Return the latest events of a job, if its logs were read since the last call.
@@ -75,10 +79,12 @@ class ProgressFollower:
         """
         if job.is_running:
             self._jobs[job.id] = job
+            self._waits.pop(job.id, None)
             self._read_if_due(job, log)
         else:
             self._jobs.pop(job.id, None)
             self._rechecks.pop(job.id, None)
+            self._look_at_wait(job, log)
         return self._events.pop(job.id, ())
 
     def may_have_failed(self, job: WatchedJob) -> bool:
@@ -88,6 +94,19 @@ class ProgressFollower:
     def request_early_reading(self, state_id: str) -> None:
         """Read the logs of a job earlier than planned, e.g. because one of them has an error."""
         self._urgent.add(state_id)
+
+    def _look_at_wait(self, job: WatchedJob, log: Callable[[str], None]) -> None:
+        """Look at all jobs that have waited for long, if this one has."""
+        if job.waiting_task is None:
+            self._waits.pop(job.id, None)
+            return
+        now_s = self._clock.now()
+        due_s, _ = self._waits.get(job.id, (job.registered_s + _FIRST_WAIT_S, job))
+        self._waits[job.id] = due_s, job
+        if due_s <= now_s:
+            due = tuple(each for at_s, each in self._waits.values() if at_s <= now_s)
+            self._waits |= {each.id: (now_s + _MAX_PAUSE_S, each) for each in due}
+            self._read_logs(due, log)
 
     def _read_if_due(self, job: WatchedJob, log: Callable[[str], None]) -> None:
         now_s = self._clock.now()
@@ -149,6 +168,7 @@ class ProgressFollower:
         self._events.pop(state_id, None)
         self._problems.pop(state_id, None)
         self._rechecks.pop(state_id, None)
+        self._waits.pop(state_id, None)
         self._urgent.discard(state_id)
 
     def _read_logs(self, jobs: tuple[WatchedJob, ...], log: Callable[[str], None]) -> None:
@@ -172,5 +192,8 @@ class ProgressFollower:
                 log(f"{state_id}: the progress could not be read: {followed.problem}")
             self._problems[state_id] = followed.problem
             self._events[state_id] = followed.events
+            if state_id in self._waits:
+                again_s = float("inf") if followed.wait_s is None else followed.wait_s
+                self._waits[state_id] = again_s, self._waits[state_id][1]
             if followed.recheck_s is not None and followed.recheck_s > began_s:
                 self._rechecks[state_id] = followed.recheck_s

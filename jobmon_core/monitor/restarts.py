@@ -70,7 +70,7 @@ def _new_decision(ctx: Context, job: WatchedJob, lineage: Lineage) -> Decision:
         now_s=ctx.clock.now(),
         alive=why_alive(ctx.processes_left(job)),
         machine=ctx.machine(job),
-        earlier_runs=lambda: recent(ctx.home.history),
+        earlier_runs=lambda: recent(ctx.home.history, ctx.clock.now()),
     )
 
 

@@ -11,11 +11,13 @@ import pytest
 
 from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.job_settings import JobSettings
+from jobmon_core.domain.job.tracking.model import StateChange, Task
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.node.telemetry.model import AgentReport, Gpu, Memory, Node, Sample
+from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.store.history.lines import append
 from jobmon_core.system.json_codec import to_json
-from tests.support.followed_job import START_S, FollowedJob
+from tests.support.followed_job import RUNNING, START_S, FollowedJob
 
 GIB = 2**30
 
@@ -154,3 +156,57 @@ def test_a_wait_that_is_longer_than_usual_is_told_at_the_start(job: FollowedJob)
     assert job.kinds(30) == [EventKind.LONG_WAIT]
     assert "waited for longer than usual: 2h; the last 5 took 16m 40s" in job.saved.events[-1].text
     assert job.kinds(30) == [EventKind.LONG_WAIT]
+
+
+PENDING = Task("", JobState.PENDING, "PENDING", reason="(Priority)", submit_s=START_S)
+
+
+def test_a_wait_that_is_longer_than_usual_is_told_once_while_the_job_waits(job: FollowedJob) -> None:
+    earlier(job, submit_s=START_S - 9000, started_s=START_S - 8000)
+    job.job = replace(job.job, tasks={"": PENDING})
+    assert job.kinds(1500) == []
+    assert job.waits_until_s == START_S + 1600  # ten minutes over the usual
+    assert job.kinds(200) == [EventKind.LONG_WAIT]
+    (event,) = job.saved.events
+    assert event.text.startswith("has waited for longer than usual: 28m 20s; the last 5 took 16m 40s, ")
+    assert job.waits_until_s is None
+    assert job.kinds(9000) == [EventKind.LONG_WAIT]
+    running = replace(RUNNING, submit_s=START_S, start_s=START_S + 12_000)
+    job.job = replace(job.job, tasks={"": running})
+    assert job.kinds(1400) == [EventKind.LONG_WAIT]  # not once more
+
+
+def test_the_time_in_which_a_job_was_held_is_no_wait(job: FollowedJob) -> None:
+    earlier(job, submit_s=START_S - 9000, started_s=START_S - 8000)
+    held = replace(
+        PENDING,
+        reason="(JobHeldUser)",
+        history=(StateChange("PENDING", float(START_S), "(JobHeldUser)"),),
+    )
+    job.job = replace(job.job, tasks={"": held})
+    assert job.kinds(50_000) == []
+    assert job.waits_until_s == START_S + 50_000 + 1600
+
+
+@pytest.mark.parametrize(
+    "tasks",
+    [
+        {"": replace(PENDING, restarts=1)},
+        {"1": replace(PENDING, key="1")},
+        {"0": replace(PENDING, key="0"), "1": replace(PENDING, key="1")},
+    ],
+    ids=["requeued", "array of one", "array"],
+)
+def test_the_waits_of_arrays_and_requeued_jobs_are_not_compared(
+    job: FollowedJob, tasks: dict[str, Task]
+) -> None:
+    earlier(job, submit_s=START_S - 9000, started_s=START_S - 8000)
+    indices = ",".join(tasks) if "" not in tasks else ""
+    job.job = replace(job.job, tasks=tasks, array_indices=indices)
+    assert (job.kinds(50_000), job.waits_until_s) == ([], None)
+
+
+def test_without_waits_that_agree_nothing_is_looked_at_again(job: FollowedJob) -> None:
+    job.job = replace(job.job, tasks={"": PENDING})
+    assert (job.kinds(50_000), job.waits_until_s) == ([], None)
+    assert not [*job.folder.glob("*.json")]

@@ -117,8 +117,9 @@ def test_logs_that_take_long_to_read_are_read_less_often(wall_s: float, cpu_s: f
     assert watch.texts(RUNNING) == ["read 1"]
 
 
-def test_a_pending_job_is_not_read() -> None:
-    assert Watch().texts(PENDING) == []
+def test_a_job_that_has_just_been_submitted_is_not_read() -> None:
+    watch = Watch()
+    assert watch.texts(replace(PENDING, registered_s=watch.clock.now())) == []
 
 
 def test_the_logs_of_a_job_that_ended_are_left_to_its_diagnosis() -> None:
@@ -262,3 +263,55 @@ def test_a_hurried_job_waits_for_the_pause_after_a_failed_reading_and_is_not_due
     watch.clock.now_s += 1
     watch.texts(RUNNING)
     assert len(watch.logged) == 2
+
+
+def waiting(number: int, registered_s: float) -> WatchedJob:
+    return replace(PENDING, id=f"slurm-{number}-x", job_id=number, registered_s=registered_s)
+
+
+def test_the_waits_of_pending_jobs_are_looked_at_in_one_child_once_they_are_long() -> None:
+    watch = Watch()
+    now_s = watch.clock.now()
+    jobs = [waiting(number, now_s) for number in (1, 2, 3)]
+    assert [watch.texts(job) for job in jobs] == [[], [], []]
+    watch.clock.now_s += 599
+    assert [watch.texts(job) for job in jobs] == [[], [], []]
+    watch.clock.now_s += 1
+    assert [watch.texts(job) for job in jobs] == [["read 3"]] * 3
+    watch.clock.now_s += 100_000
+    assert [watch.texts(job) for job in jobs] == [[], [], []]  # nothing is known of earlier waits
+
+
+def test_a_wait_is_looked_at_again_when_it_would_be_unusual_and_not_after_the_start() -> None:
+    def read(jobs: tuple[WatchedJob, ...]) -> dict[str, Followed]:
+        found = of_all(jobs)
+        return {key: replace(each, wait_s=5000.0) for key, each in found.items()}
+
+    watch = Watch(read)
+    job = waiting(1, watch.clock.now())
+    watch.texts(job)
+    watch.clock.now_s += 600
+    assert watch.texts(job) == ["read 1"]
+    assert not watch.follower.may_have_failed(job)
+    assert watch.follower.due_s(job) == math.inf
+    watch.clock.now_s = 4999.0
+    assert watch.texts(job) == []
+    watch.clock.now_s = 5000.0
+    assert watch.texts(job) == ["read 1"]
+    watch.texts(replace(RUNNING, id=job.id))
+    assert watch.texts(replace(ENDED, id=job.id)) == []
+
+
+def test_a_look_at_a_wait_that_fails_is_repeated_after_a_pause() -> None:
+    def fail(_: tuple[WatchedJob, ...]) -> dict[str, Followed]:
+        raise OSError("no history")
+
+    watch = Watch(fail)
+    job = waiting(1, watch.clock.now() - 700)
+    looks = []
+    for _ in range(12):
+        before = len(watch.logged)
+        watch.texts(job)
+        looks.append(len(watch.logged) - before)
+        watch.clock.now_s += 60
+    assert looks == [1, *[0] * 9, 1, 0]

@@ -26,6 +26,7 @@ class FollowedJob:
         """Begin without a log; the progress file is in the same folder."""
         self.log, self.folder, self.now_s = folder / "job.out", folder, float(START_S)
         self.history = folder / "history"  # of ended runs
+        self.waits_until_s: float | None = None  # when to look again at how long it waits
         logs = LogPaths(str(self.log), str(self.log), BY_SLURM)
         self.job = WatchedJob(
             "slurm-12-x", 12, START_S - 10.0, logs=logs, settings=settings, tasks={"": RUNNING}
@@ -45,6 +46,7 @@ class FollowedJob:
             telemetry_of=self.telemetry,
             history=self.history,
         )
+        self.waits_until_s = found["slurm-12-x"].wait_s
         return found["slurm-12-x"].events
 
     def telemetry(self, _job_id: str, task: str) -> TaskTelemetry:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def with_history(job: WatchedJob, found: Mapping[str, Diagnosis], files: EndFiles) -> dict[str, Diagnosis]:
     """Add in what each task stands out among earlier runs, a node that kills runs, and what it cost."""
     runs = [*records_of(job.diagnosed(found), found, files)]
-    alike = runs_like(files.history, job)
-    of_all = recent(files.history) if any(_may_blame_node(run, alike) for run in runs) else []
+    alike = runs_like(files.history, job, files.now())
+    of_all = recent(files.history, files.now()) if any(_may_blame_node(run, alike) for run in runs) else []
     return {
         run.task: replace(
             found[run.task],

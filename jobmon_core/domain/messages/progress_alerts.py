@@ -202,6 +202,7 @@ def _subject_after(start: str, text: str) -> str:
 def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_last: bool) -> Message:
     ref, level = str(ref_of(job.job_id, event.task)), level_of(event)
     advice = with_own_cancel_command(event.advice or usual_advice(event.kind, job.backend), job)
+    doing = "waiting" if job.waiting_task else "running"
     tone = Tone.ATTENTION
     if level is Level.CRITICAL:
         tone = Tone.FAILURE
@@ -211,7 +212,7 @@ def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_la
         tone=Tone.RESOLVED if event.kind is EventKind.RECOVERED else tone,
         title=f"{job_title(job, event.task)}: {event.text.replace('`', '')}",  # a lock screen shows no markup
         headline=headline(event),
-        summary=f"The job is still running. jobmon keeps monitoring it{_NO_MORE if is_last else ''}.",
+        summary=f"The job is still {doing}. jobmon keeps monitoring it{_NO_MORE if is_last else ''}.",
         fields=tuple(where_fields(job)),
         evidence=event.evidence,
         advice=advice.replace("JOBID", ref),

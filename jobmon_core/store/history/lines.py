@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MAX_LINE_BYTES = 64 * 1024  # a longer line is not ours
 _RECENT_BYTES = 256 * 1024  # of each file: some 350 runs
 _RECENT_MONTHS = 2
+_MAX_AHEAD_S = 86_400.0  # by which the clock of another host may be ahead
 _MONTH = len("2026-11")
 
 
@@ -31,8 +32,7 @@ def append(folder: Path, records: Iterable[HistoryRecord], host: str, now_s: flo
         StorageFailed: nothing was added.
     """
     lines = b"".join(json.dumps(to_json(each), separators=(",", ":")).encode() + b"\n" for each in records)
-    month = time.strftime("%Y-%m", time.gmtime(now_s))
-    path = private_folder(folder) / f"{month}.{host.partition('.')[0]}.jsonl"
+    path = private_folder(folder) / f"{_month(now_s)}.{host.partition('.')[0]}.jsonl"
     with storage_errors(path, "written"), lock(folder / "append.lock"):
         descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
         with open(descriptor, "r+b", buffering=0) as file:
@@ -40,6 +40,10 @@ def append(folder: Path, records: Iterable[HistoryRecord], host: str, now_s: flo
             _append(file, lines)
         if is_new:
             sync_folder(folder)
+
+
+def _month(at_s: float) -> str:
+    return time.strftime("%Y-%m", time.gmtime(at_s))
 
 
 def _append(file: IO[bytes], lines: bytes) -> None:
@@ -58,23 +62,26 @@ def _append(file: IO[bytes], lines: bytes) -> None:
         raise
 
 
-def recent(folder: Path, name: str = "") -> list[HistoryRecord]:
+def recent(folder: Path, now_s: float, name: str = "") -> list[HistoryRecord]:
     """Return runs of the latest two months, as far as the ends of their files go, or only those of a name.
 
-    Without the index, which a monitor's child need not load. What cannot be read is left out.
+    Without the index, which a monitor's child need not load. What cannot be read is left out. Months that
+    have not begun, since the clock of a host was far ahead, are read too, but do not count as the latest.
     """
+    last_s = now_s + _MAX_AHEAD_S
     names = sorted((path.name for path in folder.glob("*.jsonl")), reverse=True)
-    months = sorted({each[:_MONTH] for each in names}, reverse=True)[:_RECENT_MONTHS]
+    begun = sorted({each[:_MONTH] for each in names if each[:_MONTH] <= _month(last_s)}, reverse=True)
+    first = min(begun[:_RECENT_MONTHS], default="")
     wanted = json.dumps(name).encode()
     found: dict[HistoryKey, HistoryRecord] = {}
-    for path in (folder / each for each in reversed(names) if each[:_MONTH] in months):
+    for path in (folder / each for each in reversed(names) if each[:_MONTH] >= first):
         for line in _last_lines(path):
             if not name or wanted in line:
                 with suppress(ValueError):  # torn, or written by something else
                     record = from_json(HistoryRecord, json.loads(line))
                     before = found.get(record.key, record)
                     found[record.key] = max(record, before, key=lambda each: each.precedence)
-    return [record for record in found.values() if not record.deleted]
+    return [each for each in found.values() if not each.deleted and (each.ended_s or 0) <= last_s]
 
 
 def _last_lines(path: Path) -> list[bytes]:

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.domain.channels import Level, Route, Tone
-from jobmon_core.domain.job.tracking.model import WatchedJob
+from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
+from jobmon_core.domain.slurm.states import JobState
 from tests.support.play import Play, record, row, sacct_row
 
 JOB = WatchedJob("slurm-12-x", 12, 100.0, name="train", partition="gpu")
@@ -44,6 +45,21 @@ def test_what_is_unlike_earlier_runs_is_told_once_and_points_to_them() -> None:
     assert "`jobmon history 12`" in entry.message.advice
     waited = replace(slow, kind=EventKind.LONG_WAIT, subject="longer_wait_than_usual", advice="")
     assert len(with_progress_alerts(JOB, (waited,), 210.0).outbox) == 1
+
+
+def test_a_job_that_waits_for_longer_than_usual_is_told_as_one_that_waits() -> None:
+    long = Event(
+        200.0,
+        EventKind.LONG_WAIT,
+        "has waited for longer than usual: 2h; the last 5 took 16m 40s",
+        subject="longer_wait_than_usual",
+        title="Longer wait than usual",
+    )
+    pending = replace(JOB, tasks={"": Task("", JobState.PENDING, "PENDING")})
+    (entry,) = with_progress_alerts(pending, (long,), 210.0).outbox
+    assert entry.message.title.startswith("train (12): has waited for longer than usual: 2h;")
+    assert entry.message.summary.startswith("The job is still waiting. ")
+    assert entry.message.stated_level is Level.WARNING
 
 
 def test_the_next_stall_is_told_again() -> None:

@@ -92,5 +92,23 @@ def test_a_deleted_run_is_not_among_the_recent_ones_on_any_host(
     run = HistoryRecord(1, 5, 10.0, name="train", ended_s=9)
     append(tmp_path, [run, run._replace(job_id=2)], run_host, 10.0)
     append(tmp_path, [deletion_of(run, 3.0)], deletion_host, 10.0)  # by a clock that is behind
-    assert [each.job_id for each in recent(tmp_path, "train")] == [2]
-    assert [each.job_id for each in recent(tmp_path)] == [2]
+    assert [each.job_id for each in recent(tmp_path, 10.0, "train")] == [2]
+    assert [each.job_id for each in recent(tmp_path, 10.0)] == [2]
+
+
+def test_files_of_a_clock_far_ahead_hide_no_recent_runs_but_what_they_delete_is_deleted(
+    tmp_path: Path,
+) -> None:
+    year_s = 365 * 86_400.0
+    append(tmp_path, [record(1), record(2)], "a", NOVEMBER_S)
+    for years in (1, 2, 3):
+        ahead = record(10 + years)._replace(ended_s=int(NOVEMBER_S + years * year_s))
+        append(tmp_path, [ahead], "b", NOVEMBER_S + years * year_s)
+    append(tmp_path, [deletion_of(record(2), NOVEMBER_S + year_s)], "b", NOVEMBER_S + year_s)
+    assert [each.job_id for each in recent(tmp_path, NOVEMBER_S + 60)] == [1]
+
+
+def test_of_the_months_that_have_begun_the_latest_two_are_read(tmp_path: Path) -> None:
+    for months in range(4):
+        append(tmp_path, [record(months)], "a", NOVEMBER_S + months * 31 * 86_400.0)
+    assert [each.job_id for each in recent(tmp_path, NOVEMBER_S + 95 * 86_400.0)] == [2, 3]

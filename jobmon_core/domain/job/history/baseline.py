@@ -71,6 +71,7 @@ class Figure(NamedTuple):
 
 SLOWER, MORE_MEMORY = "slower_than_usual", "more_memory_than_usual"
 LESS_GPU, LONGER_WAIT = "less_gpu_than_usual", "longer_wait_than_usual"
+WAIT = Figure(LONGER_WAIT, "wait_s", 600.0, duration, "waited for longer than usual: {}", "")
 FIGURES = (
     Figure(
         SLOWER,
@@ -96,7 +97,7 @@ FIGURES = (
         "leaves its GPUs idle for longer than usual: {} of the time",
         "See what it waits for: `jobmon show {job}`.",
     ),
-    Figure(LONGER_WAIT, "wait_s", 600.0, duration, "waited for longer than usual: {}", ""),
+    WAIT,
 )
 
 
@@ -142,6 +143,13 @@ def is_unusual(value: float, earlier: Sequence[float]) -> bool:
     return usual is not None and value > usual[1]
 
 
+def highest_usual(figure: Figure, usual: Usual) -> float | None:
+    """Return up to which value a figure is usual; None if that is not known."""
+    earlier = getattr(usual, figure.of)
+    known = usual_range(earlier)
+    return None if known is None else max(known[1], median(earlier) + figure.least)
+
+
 def unusual(run: HistoryRecord, alike: Iterable[HistoryRecord], job: str) -> Iterator[Finding]:
     """Yield in what a run stands out among earlier successful runs like it, the latest first.
 
@@ -158,9 +166,9 @@ def unusual(run: HistoryRecord, alike: Iterable[HistoryRecord], job: str) -> Ite
 def unlike(run: HistoryRecord, usual: Usual, job: str) -> Iterator[Finding]:
     """Yield in what a run stands out; ``usual`` has the pace of runs that count the same unit."""
     for figure in FIGURES:
-        value, earlier = getattr(run, figure.of), getattr(usual, figure.of)
-        if value is not None and is_unusual(value, earlier) and value - median(earlier) >= figure.least:
-            texts = [figure.text(each) for each in earlier]
+        value, highest = getattr(run, figure.of), highest_usual(figure, usual)
+        if value is not None and highest is not None and value > highest:
+            texts = [figure.text(each) for each in getattr(usual, figure.of)]
             what = figure.what.format(figure.text(value), unit=run.unit or "unit")
             text = f"this run {what}; the last {COMPARED} took {listed(texts, COMPARED)}"
             yield Finding(Severity.WARNING, text, figure.advice.format(job=job), tuple(texts), id=figure.id)

@@ -322,6 +322,15 @@ class WatchedJob:
         return any(task.state.phase is Phase.ACTIVE and not task.end for task in self.tasks.values())
 
     @property
+    def waiting_task(self) -> Task | None:
+        """The task of a job that waits for its first start; None of an array, whose tasks wait for others."""
+        tasks = [*self.tasks.values()]
+        is_alone = len(tasks) == 1 and not self.is_array
+        if not is_alone or tasks[0].state.phase is not Phase.WAITING or tasks[0].restarts:
+            return None
+        return None if tasks[0].end or tasks[0].inquiry else tasks[0]
+
+    @property
     def closed(self) -> bool:
         """Whether it is concluded, or the user stopped the monitoring of a job that may still run."""
         return self.concluded_s is not None or self.unwatched_s is not None

@@ -95,3 +95,4 @@ class Followed:
     events: tuple[Event, ...] = ()  # the latest ones, oldest first
     problem: str = ""  # why the progress of this job could not be read
     recheck_s: float | None = None  # when to look again, because its logs may show a failure
+    wait_s: float | None = None  # when to look again at how long it waits
