@@ -21,6 +21,7 @@ from statistics import median
 from benchmarks.load_parts.poll_cpu import POLL_INTERVAL_S, ReplayedContext, RunningJobs, save_running
 from benchmarks.load_parts.processes import memory
 from jobmon_core.domain.job.tracking.model import End, Source, WatchedJob
+from jobmon_core.domain.job.tracking.tasks import with_diagnoses
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.rows import Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
@@ -85,7 +86,7 @@ def _ends(ctx: ReplayedContext, running: WatchedJob, now_s: float) -> dict[str, 
     def record(found: Diagnoses) -> Diagnoses:
         from jobmon_core.monitor.history import write_records  # in the child
 
-        write_records(ctx, job.diagnosed(found), files, accounting)
+        write_records(ctx, with_diagnoses(job, found), files, accounting)
         return found
 
     steps, last = end_steps(job, tuple(job.tasks), files), Step(record, _TIMEOUT_S)

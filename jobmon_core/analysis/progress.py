@@ -38,6 +38,7 @@ from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.restart.resumed import ResumeState
+from jobmon_core.domain.job.tracking.tasks import waiting_task
 from jobmon_core.domain.logs.progress.events.errors import ErrorWatch
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind, Followed
 from jobmon_core.domain.logs.progress.history import add_sample, is_sound
@@ -158,9 +159,10 @@ def _follow(job: WatchedJob, file: JsonFile[ProgressState], look: _LookInputs) -
         record = _with_look(record, job, task, searched[task.key], look)
     record = _with_resume(record, job, tasks, look)
     wait_s = None
-    if job.waiting_task and look.history:
-        key, known = job.waiting_task.key, record.tasks.get(job.waiting_task.key, ReadTask())
-        followed, found, wait_s = look_at_wait(known, job, job.waiting_task, look.history, look.now_s)
+    waiting = waiting_task(job)
+    if waiting and look.history:
+        key, known = waiting.key, record.tasks.get(waiting.key, ReadTask())
+        followed, found, wait_s = look_at_wait(known, job, waiting, look.history, look.now_s)
         record = _told(_with_task(record, key, followed), key, found) if found else record
     if record != before:
         file.write(replace(record, updated_s=look.now_s))

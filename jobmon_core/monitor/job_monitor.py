@@ -25,6 +25,7 @@ from jobmon_core.domain.job.tracking.clock_skew import clamp_to_now
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.policy import SAVE_INTERVAL_S
 from jobmon_core.domain.job.tracking.reopen import may_be_requeued, reopened_if_requeued
+from jobmon_core.domain.job.tracking.tasks import with_diagnoses
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import Phase, stated_reason
@@ -369,7 +370,7 @@ class JobMonitor:
 
     def _diagnose(self, keys: tuple[str, ...]) -> None:
         self._save(with_script_logs(self.job, self._deps.scheduler))
-        job = self.job.diagnosed(self._deps.diagnose(self.job, keys))
+        job = with_diagnoses(self.job, self._deps.diagnose(self.job, keys))
         self._save(self._deps.with_late_warning(job) if self._policy.progress_messages else job)
 
     def _deliver(self, key: tuple[str, str]) -> None:

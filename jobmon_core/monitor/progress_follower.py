@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.job.tracking.tasks import waiting_task
 from jobmon_core.domain.logs.progress.events.event import Event, Followed
 from jobmon_core.system.helper import Helper, HelperFailed
 
@@ -97,7 +98,7 @@ class ProgressFollower:
 
     def _look_at_wait(self, job: WatchedJob, log: Callable[[str], None]) -> None:
         """Look at all jobs that have waited for long, if this one has."""
-        if job.waiting_task is None:
+        if waiting_task(job) is None:
             self._waits.pop(job.id, None)
             return
         now_s = self._clock.now()

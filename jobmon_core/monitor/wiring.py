@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,6 +13,8 @@ from jobmon_core.domain.delivery.card import JobCard
 from jobmon_core.domain.errors import ConfigInvalid, JobmonError, StateUnreadable, StorageFailed
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.policy import Policy
+from jobmon_core.domain.job.tracking.tasks import with_diagnoses
+from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.messages.card_schedule import closed_card, postponed_card
 from jobmon_core.domain.node.telemetry.agent import AgentOptions, AgentSettings
 from jobmon_core.monitor.agents import Agents
@@ -27,7 +29,7 @@ from jobmon_core.monitor.task_agent import AgentProcesses
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.shared_answers import outage_notice_file
-from jobmon_core.system.helper import Helper, HelperFailed, Step
+from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.process import die_with_parent
 
 if TYPE_CHECKING:
@@ -40,20 +42,22 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.job_progress import JobProgress
     from jobmon_core.domain.job.restart.model import Decision
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
-    from jobmon_core.domain.logs.diagnosis.model import Diagnosis, EarlierLog
+    from jobmon_core.domain.logs.diagnosis.model import EarlierLog
     from jobmon_core.domain.logs.progress.events.event import Followed
     from jobmon_core.domain.many.groups.model import GroupSettings
     from jobmon_core.domain.messages.scheduler_outage import OutageNotice
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import AgentLaunch
     from jobmon_core.store.json_file import JsonFile
+    from jobmon_core.system.helper import Step
 
-    Diagnoses = dict[str, Diagnosis]
     Log = Callable[[str], None]
     Save = Callable[[WatchedJob], None]
 
+Diagnoses = dict[str, Diagnosis]
+
 _CARD_TIMEOUT_S, _CARD_RETRY_S = 20.0, 60.0
-_RECORD_TIMEOUT_S, _RECORD_RETRY_S = 60.0, 30.0
+_RECORD_RETRY_S = 30.0
 
 
 @dataclass(slots=True)
@@ -85,15 +89,14 @@ class _JobWork:
 
     def diagnose(self, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
         from jobmon_core.analysis.ending.complete import end_steps  # only after an end
-        from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 
         note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"
         unknown = dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
         steps = end_steps(job, keys, self._files(job))
         # the child has loaded what the history needs; the message does not wait for it
         steps_on = [*steps, *self._record_steps(job)]
-        found, rest = self.helper.begin_steps(dict[str, Diagnosis], unknown, steps_on, self.log, len(steps))
-        self.recording = job.diagnosed(found), rest
+        found, rest = self.helper.begin_steps(Diagnoses, unknown, steps_on, self.log, len(steps))
+        self.recording = with_diagnoses(job, found), rest
         return found
 
     def _files(self, job: WatchedJob) -> EndFiles:
@@ -162,41 +165,20 @@ class _JobWork:
         return restart(self.ctx, self.log, job)
 
     def _record_steps(self, job: WatchedJob) -> list[Step[Diagnoses]]:
-        def write(found: Diagnoses) -> Diagnoses:
-            from jobmon_core.monitor.history import write_records  # only in a child
+        from jobmon_core.monitor.recording import record_steps  # only after an end
 
-            write_records(self.ctx, job.diagnosed(found), self._files(job), self.accounting)
-            return found
-
-        def tell(found: Diagnoses) -> Diagnoses:
-            names, prices = (job.name, job.own_settings.run), self.prices()
-            if prices and any(budget.is_of(*names) for budget in self.ctx.configuration().budgets):
-                from jobmon_core.monitor.budgets import tell_budgets  # likewise
-
-                tell_budgets(self.ctx, names)
-            return found
-
-        return [Step(write, _RECORD_TIMEOUT_S), Step(tell, _RECORD_TIMEOUT_S)]
+        return record_steps(self.ctx, job, self._files(job), self.accounting)
 
     def record(self, job: WatchedJob) -> float | None:
+        from jobmon_core.monitor.recording import is_recorded
+
         diagnosed, results = self.recording or (None, None)
         self.recording = None
         if results is None or diagnosed is None or diagnosed.tasks != job.tasks:
-            from jobmon_core.domain.logs.diagnosis.model import Diagnosis  # only after an end
-
-            steps = self._record_steps(job)
-            results = self.helper.begin_steps(dict[str, Diagnosis], {}, steps, self.log, 0)[1]
-        with closing(results):
-            try:
-                next(results)
-            except HelperFailed as error:
-                self.log(f"the run could not be added to the history: {error.reason}")
-                return self.ctx.clock.now() + _RECORD_RETRY_S
-            try:  # a failure does not add the run again
-                next(results)
-            except HelperFailed as error:
-                self.log(f"the budgets could not be checked: {error.reason}")
-        return None
+            results = self.helper.begin_steps(Diagnoses, {}, self._record_steps(job), self.log, 0)[1]
+        if is_recorded(results, self.log):
+            return None
+        return self.ctx.clock.now() + _RECORD_RETRY_S
 
     def with_late_warning(self, job: WatchedJob) -> WatchedJob:
         if job.attempt is None:  # most jobs have no lineage

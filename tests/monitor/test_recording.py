@@ -13,6 +13,7 @@ from jobmon_core.context import Context
 from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.history.totals import Wanted
 from jobmon_core.domain.job.tracking.model import End, Source, Task, WatchedJob
+from jobmon_core.domain.job.tracking.tasks import with_diagnoses
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.monitor.job_monitor import MonitorDeps
 from jobmon_core.monitor.wiring import MonitorFactory
@@ -42,7 +43,7 @@ class Ended:
         self.deps: MonitorDeps = MonitorFactory(self.ctx).job_monitor(JOB.id, self.logged.append)._deps  # noqa: SLF001 - what a monitor calls
 
     def diagnosed(self) -> WatchedJob:
-        return JOB.diagnosed(self.deps.diagnose(JOB, ("",)))
+        return with_diagnoses(JOB, self.deps.diagnose(JOB, ("",)))
 
     def record(self, job: WatchedJob) -> float | None:
         return self.deps.record(job)

@@ -9,6 +9,7 @@ from jobmon_core import __version__
 from jobmon_core.analysis.job_logs import logs_of_run, written_logs
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job.tracking.cause_groups import cause_groups
+from jobmon_core.domain.job.tracking.tasks import with_diagnoses
 from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
 from jobmon_core.domain.logs.diagnosis.tracebacks import DIRECT_CAUSE, WHILE_HANDLING, traceback_above
 from jobmon_core.domain.logs.progress.model import TaskProgress
@@ -58,7 +59,7 @@ def with_bundles(
 
     Of an array, the first task of each kind of failure has one, at most six.
     """
-    job = job.diagnosed(found)
+    job = with_diagnoses(job, found)
     groups = [group for group in cause_groups(job) if group.outcome in _WORTH_IT]
     written, progress = dict(found), files.read_progress()
     for key in [group.keys[0] for group in groups if group.keys[0] in found][:MAX_BUNDLES]:

@@ -10,6 +10,7 @@ from jobmon_core.analysis.usual import runs_like
 from jobmon_core.domain.job.history.baseline import unusual
 from jobmon_core.domain.job.history.nodes import SLOW, blamed_node, is_node_failure
 from jobmon_core.domain.job.history.record import Surroundings, record_of
+from jobmon_core.domain.job.tracking.tasks import with_diagnoses
 from jobmon_core.domain.logs.diagnosis.model import Cost
 from jobmon_core.store.history.lines import recent
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 def with_history(job: WatchedJob, found: Mapping[str, Diagnosis], files: EndFiles) -> dict[str, Diagnosis]:
     """Add in what each task stands out among earlier runs, a node that kills runs, and what it cost."""
-    runs = [*records_of(job.diagnosed(found), found, files)]
+    runs = [*records_of(with_diagnoses(job, found), found, files)]
     alike = runs_like(files.history, job, files.now())
     of_all = recent(files.history, files.now()) if any(_may_blame_node(run, alike) for run in runs) else []
     return {

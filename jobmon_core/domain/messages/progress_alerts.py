@@ -10,6 +10,7 @@ from jobmon_core.domain.channels import Level, Route, Tone
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.policy import Policy
+from jobmon_core.domain.job.tracking.tasks import waiting_task
 from jobmon_core.domain.logs.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import ends
 from jobmon_core.domain.messages.parts import job_title, where_fields, with_message, with_own_cancel_command
@@ -202,7 +203,7 @@ def _subject_after(start: str, text: str) -> str:
 def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_last: bool) -> Message:
     ref, level = str(ref_of(job.job_id, event.task)), level_of(event)
     advice = with_own_cancel_command(event.advice or usual_advice(event.kind, job.backend), job)
-    doing = "waiting" if job.waiting_task else "running"
+    doing = "waiting" if waiting_task(job) else "running"
     tone = Tone.ATTENTION
     if level is Level.CRITICAL:
         tone = Tone.FAILURE

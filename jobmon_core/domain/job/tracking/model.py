@@ -5,7 +5,7 @@ Times are Unix seconds, durations are seconds, sizes are bytes. None means "not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar
@@ -322,23 +322,9 @@ class WatchedJob:
         return any(task.state.phase is Phase.ACTIVE and not task.end for task in self.tasks.values())
 
     @property
-    def waiting_task(self) -> Task | None:
-        """The task of a job that waits for its first start; None of an array, whose tasks wait for others."""
-        tasks = [*self.tasks.values()]
-        is_alone = len(tasks) == 1 and not self.is_array
-        if not is_alone or tasks[0].state.phase is not Phase.WAITING or tasks[0].restarts:
-            return None
-        return None if tasks[0].end or tasks[0].inquiry else tasks[0]
-
-    @property
     def closed(self) -> bool:
         """Whether it is concluded, or the user stopped the monitoring of a job that may still run."""
         return self.concluded_s is not None or self.unwatched_s is not None
-
-    def diagnosed(self, found: Mapping[str, Diagnosis]) -> WatchedJob:
-        """Return it with diagnoses of its tasks."""
-        tasks = {key: self.tasks[key].diagnosed(diagnosis) for key, diagnosis in found.items()}
-        return replace(self, tasks={**self.tasks, **tasks})
 
     @property
     def finished(self) -> bool:
