@@ -137,10 +137,10 @@ _shtab_jobmon_replay_pos_0_COMPGEN=_jobmon_jobs
 _shtab_jobmon_verify_pos_0_COMPGEN=_jobmon_jobs
 _shtab_jobmon_why_pos_0_COMPGEN=_jobmon_jobs
 
-_shtab_jobmon_submit___backend_choices=(slurm local ray)
-_shtab_jobmon_chain___backend_choices=(slurm local)
+_shtab_jobmon_submit___backend_choices=(slurm local pbs ray)
+_shtab_jobmon_chain___backend_choices=(slurm local pbs)
 _shtab_jobmon_check___backend_choices=(slurm local)
-_shtab_jobmon_watch___backend_choices=(slurm local ray kubernetes)
+_shtab_jobmon_watch___backend_choices=(slurm local pbs ray kubernetes)
 _shtab_jobmon_group_add___messages_choices=(all failures none)
 _shtab_jobmon_group_submit___messages_choices=(all failures none)
 _shtab_jobmon_group_pos_0_choices=(add submit status list wait log cancel hold release resubmit-failed forget)

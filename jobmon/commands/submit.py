@@ -43,6 +43,7 @@ examples:
   jobmon submit --restart --resume-arg '--resume {path}' train.sbatch
   jobmon submit --group sweep1 train.sbatch --lr 0.1
   jobmon submit --backend local train.sbatch
+  jobmon submit --backend pbs -l select=1:ncpus=4 -k oed train.pbs
   jobmon submit --backend ray --working-dir . -- python train.py --lr 0.1"""
 
 
@@ -53,9 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "jobmon submit [JOBMON-OPTIONS] [SBATCH-OPTIONS] FILE [ARGS]"
     parser.add_argument(
         "--backend",
-        choices=("slurm", "local", "ray"),
+        choices=("slurm", "local", "pbs", "ray"),
         metavar="NAME",
-        help='slurm, local or ray; "local" runs the script on this machine without Slurm, "ray" a command on '
+        help='slurm, local, pbs or ray; "local" runs the script on this machine without Slurm, "pbs" passes '
+        'all to qsub, "ray" runs a command on '
         "a Ray cluster, see `jobmon submit --backend ray --help` (default: as configured, else slurm)",
     )
     parser.add_argument(

@@ -32,7 +32,7 @@ from jobmon_core.app.processes.watch import (
 from jobmon_core.app.submit_warnings import warning_in_job
 from jobmon_core.app.watch import watch
 from jobmon_core.context import configurable_backends
-from jobmon_core.domain.backends import BY_TEXT
+from jobmon_core.domain.backends import BY_TEXT, PBS
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError
 from jobmon_core.domain.node.hosts.model import KINDS
 from jobmon_core.domain.slurm.log_paths import LogPaths
@@ -72,9 +72,9 @@ With --host, watch one job on a host that is reached by ssh. One or more words d
                alone: wait for this file
   files:FOLDER the folder of its outputs: their number and the latest ones are shown
 The first word may name the host, too: HOST:tmux:NAME. Likewise, ray:ID names a job of Ray,
-kubernetes:job/NAME one on Kubernetes, and pid:1,2,3 processes of this host. Paths are those of the host;
-relative ones begin at your home there. One round-trip at each interval looks at all jobs on a host. A host
-that does not answer proves nothing; one message says so.
+kubernetes:job/NAME one on Kubernetes, pbs:ID one of PBS (12.server, a subjob 12[3].server), and pid:1,2,3
+processes of this host. Paths are those of the host; relative ones begin at your home there. One round-trip
+at each interval looks at all jobs on a host. A host that does not answer proves nothing; one message says so.
 If a process is gone without a marker, and tmux has not kept its exit status, its outcome is unknown."""
 EPILOG = """\
 examples:
@@ -86,6 +86,8 @@ examples:
   jobmon watch --backend ray --all --address http://head:8265
   jobmon watch --backend kubernetes job/train
   jobmon watch --backend kubernetes --namespace ml --selector app=train
+  jobmon watch --backend pbs 8123.pbs1
+  jobmon watch 'pbs:8123[7].pbs1'
   jobmon watch --pid 4711 --log train.log
   jobmon watch --process train.py --name lr-3e-4
   jobmon watch --host box tmux:train log:/data/train.log marker:/data/DONE
@@ -129,7 +131,10 @@ def add_arguments(parser: Parser) -> None:
         follow="then follow the progress of the jobs, as `jobmon top` does",
     )
     parser.add_argument(
-        "--backend", choices=configurable_backends(), help="the jobs' scheduler (default: as configured)"
+        "--backend",
+        choices=configurable_backends(),
+        metavar="NAME",
+        help=f"the jobs' scheduler: {', '.join(configurable_backends())} (default: as configured)",
     )
     add_service_options(parser)
     _add_process_options(parser)
@@ -191,7 +196,7 @@ def _read_targets(options: Options) -> None:
         return
     first, *others = options.job
     kind, _, value = first.partition(":")
-    if kind in BY_TEXT and value:
+    if kind in (*BY_TEXT, PBS) and value:
         options.backend = options.backend or kind
         options.job = [each.removeprefix(f"{kind}:") for each in options.job]
     elif kind == "pid" and value:

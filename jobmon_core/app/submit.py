@@ -177,6 +177,20 @@ class SubmitJob:
 
     def _prepare(self, backend: str, prices: Prices | None) -> None:
         """Do what takes time while sbatch is running."""
+        from jobmon_core.scheduler.backends import find_backend
+
+        if read := find_backend(backend).submission_words:
+            import jobmon_core.domain.job.tracking.new_job
+            import jobmon_core.store.jobs  # noqa: F401 - loads it
+
+            words = read(self._request.arguments)
+            self._submitted_indices, self._job_name = words.array, words.name
+            self._warnings += words.warnings
+            self._read_settings(words.script)
+            return
+        self._prepare_for_sbatch(backend, prices)
+
+    def _prepare_for_sbatch(self, backend: str, prices: Prices | None) -> None:
         import jobmon_core.domain.job.tracking.new_job
         import jobmon_core.store.jobs
         from jobmon_core.analysis.job_logs import read_script

@@ -9,12 +9,14 @@ DEFAULT_BACKEND = "slurm"  # of a job for which the user and the configuration n
 RAY = "ray"
 KUBERNETES = "kubernetes"
 BY_TEXT = (RAY, KUBERNETES)  # services that name their jobs by text, and may be the configured backend
+PBS = "pbs"
 INTERRUPTED = "InterruptedByUser"  # the reason of a local job that ended with exit code 0 after Ctrl-C
 STOPPED = "Ray: STOPPED"  # likewise of a Ray job with this end
+PBS_SAYS = "PBS: "  # how the reasons of its jobs begin that did not end by themselves
 # how the reasons of Ray jobs that have not ended begin
 RAY_LOST, RAY_SHORT = "Ray lost sight of the driver", "no node has what it asks for"
 KUBE_STUCK = "it does not go on by itself"  # likewise of a job on Kubernetes
-_PHRASES = {RAY: "Ray", KUBERNETES: "Kubernetes"}
+_PHRASES = {RAY: "Ray", KUBERNETES: "Kubernetes", PBS: "PBS"}
 _LOCAL_BACKENDS = frozenset({"local", "process"})
 _WITHOUT_SCHEDULER = _LOCAL_BACKENDS | {"ssh"}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.scheduler.kubernetes.backend import KUBERNETES
 from jobmon_core.scheduler.local.backend import LOCAL
+from jobmon_core.scheduler.pbs.backend import PBS
 from jobmon_core.scheduler.process.backend import PROCESS
 from jobmon_core.scheduler.ray.backend import RAY
 from jobmon_core.scheduler.slurm.backend import SLURM
@@ -24,6 +25,7 @@ BACKENDS: dict[str, Backend] = {
     RAY.name: RAY,
     SSH.name: SSH,
     KUBERNETES.name: KUBERNETES,
+    PBS.name: PBS,
 }
 
 

@@ -52,6 +52,15 @@ class Submission(NamedTuple):
         return 128 - self.exit_code
 
 
+class SubmissionWords(NamedTuple):
+    """What a command line that is not sbatch's says; empty where it says nothing."""
+
+    script: str = ""  # its path
+    name: str = ""  # of the job
+    array: str = ""  # the indices
+    warnings: tuple[str, ...] = ()
+
+
 class Submitter(Protocol):
     """Submits jobs on behalf of the user."""
 
@@ -234,6 +243,8 @@ class Backend(NamedTuple):
         name: as in ``--backend``, the configuration and the state files.
         display_name: as it starts a sentence, e.g. "Slurm".
         submitter: imports little, because the user waits for it; None: the backend takes no batch scripts.
+        submission_words: reads a command line of the submitter, and its script; None: it is sbatch's.
+        with_options: a command line of the submitter with more options, which count; None: it is sbatch's.
         scheduler: for the named cluster; an empty name is the default cluster.
         cancel_command: the shell command that cancels a job, by its id, its name, and the cluster or service
             if a command must name it; empty if there is none.
@@ -266,6 +277,8 @@ class Backend(NamedTuple):
     display_name: str
     submitter: Callable[[BackendResources], Submitter] | None
     scheduler: Callable[[BackendResources, str], Scheduler]
+    submission_words: Callable[[Sequence[str]], SubmissionWords] | None = None
+    with_options: Callable[[Sequence[str], Sequence[str]], Sequence[str]] | None = None
     cancel_command: Callable[[str, str, str], str] = lambda *_: ""
     submit_sentinel: Callable[[Runner, Submitted, Sequence[str], str, str], Submitted] | None = None
     controller_id: Callable[[Mapping[str, str]], str] = lambda _environment: ""

@@ -36,6 +36,7 @@ ATTEMPT_VARIABLES = (
 _NOT_COMPARED = ("JOBMON_HOME", "JOBMON_LOG_LEVEL", "JOBMON_LOG_FILE", *ATTEMPT_VARIABLES)
 # how requests to a Ray dashboard are authenticated
 _RAY = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_JOB_HEADERS")
+PBS_VARIABLES = ("PBS_SERVER", "PBS_DEFAULT", "PBS_CONF_FILE")  # which server answers
 # in `env_fingerprint`; one that is not set counts as empty
 _COMPARED = (
     *_CONNECTION,
@@ -93,15 +94,15 @@ def _is_secret(name: str) -> bool:
 def env_fingerprint(environment: Mapping[str, str]) -> str:
     """Return a checksum of the environment; a monitor adopts only jobs with the same one.
 
-    It covers the host, the cluster, the network settings, the credentials for Ray, ``HOME`` and all
-    ``JOBMON_*`` variables but those of the home and of the log. Of PATH only the folders of Slurm's commands
-    count, because activated Python environments change the rest.
+    It covers the host, the cluster, the network settings, the server of PBS, the credentials for Ray,
+    ``HOME`` and all ``JOBMON_*`` variables but those of the home and of the log. Of PATH only the folders of
+    Slurm's commands count, because activated Python environments change the rest.
     """
     values = [os.uname().nodename, *(environment.get(name, "") for name in _COMPARED)]
     values += sorted(
         f"{k}={v}"
         for k, v in environment.items()
-        if k in _RAY or (k.startswith("JOBMON_") and k not in _NOT_COMPARED)
+        if k in _RAY or k in PBS_VARIABLES or (k.startswith("JOBMON_") and k not in _NOT_COMPARED)
     )
     return _checksum([*values, *(dir_of_program(program, environment) for program in QUERY_PROGRAMS)])
 

@@ -149,10 +149,10 @@ def test_the_version_is_told(shell: Shell, option: str) -> None:
         (("patterns",), "required: list|check|test; see `jobmon patterns --help`"),
         (("watch",), "required: either JOB, or one of --pid, --pid-file and --process; see"),
         (
-            ("submit", "--backend", "pbs", "x.sh"),
-            "nothing was submitted: --backend takes one of slurm, local, ray, not 'pbs'",
+            ("submit", "--backend", "lsf", "x.sh"),
+            "nothing was submitted: --backend takes one of slurm, local, pbs, ray, kubernetes, not 'lsf'",
         ),
-        (("submit", "--backend"), "--backend takes one of slurm, local, ray, not ''"),
+        (("submit", "--backend"), "--backend takes one of slurm, local, pbs, ray, kubernetes, not ''"),
     ],
 )
 def test_a_wrong_command_line_is_told_in_one_line(

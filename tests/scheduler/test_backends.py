@@ -83,20 +83,20 @@ def test_a_registered_backend_may_be_the_configured_one(ctx: Context) -> None:
 def test_an_unknown_backend_is_rejected_with_the_names_of_those_there_are(
     ctx: Context, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["submit", "--backend", "pbs", "7"]) != 0
-    assert "slurm, local, toy, ray, kubernetes, not 'pbs'" in capsys.readouterr().err
+    assert main(["submit", "--backend", "lsf", "7"]) != 0
+    assert "slurm, local, pbs, toy, ray, kubernetes, not 'lsf'" in capsys.readouterr().err
     with pytest.raises(
-        SchedulerMissing, match="'pbs'; it supports slurm, local, process, ray, ssh, kubernetes, toy"
+        SchedulerMissing, match="'lsf'; it supports slurm, local, process, ray, ssh, kubernetes, pbs, toy"
     ):
-        ctx.scheduler("pbs")
+        ctx.scheduler("lsf")
 
 
 def test_recovery_leaves_the_job_of_an_unknown_backend_alone_and_continues(ctx: Context) -> None:
-    ctx.store.save(WatchedJob("a-12-x", 12, 100.0, backend="pbs", cluster="big"))
+    ctx.store.save(WatchedJob("a-12-x", 12, 100.0, backend="lsf", cluster="big"))
     ctx.store.save(WatchedJob("b-13-x", 13, 100.0, backend="toy"))
     first, second = sorted(RecoverJobs(ctx, MonitorStarter(ctx)).recover(), key=lambda result: result.subject)
     assert (first.is_changed, second.is_changed) == (False, True)
-    assert first.action.startswith("skipped: this version of jobmon does not support the backend 'pbs'")
+    assert first.action.startswith("skipped: this version of jobmon does not support the backend 'lsf'")
 
 
 def test_the_default_backend_is_the_first(ctx: Context) -> None:
@@ -107,7 +107,8 @@ STOP_RAY = "ray job stop --address http://head:8265 raysubmit_x"
 
 
 @pytest.mark.parametrize(
-    ("backend", "hint"), [("slurm", " (`scancel 12` ends it)"), ("local", ""), ("toy", ""), ("pbs", "")]
+    ("backend", "hint"),
+    [("slurm", " (`scancel 12` ends it)"), ("local", ""), ("toy", ""), ("pbs", " (`qdel 12` ends it)")],
 )
 def test_only_a_backend_with_a_cancel_command_offers_it(ctx: Context, backend: str, hint: str) -> None:
     ctx.store.save(WatchedJob("any-12-x", 12, 100.0, backend=backend))
@@ -115,10 +116,10 @@ def test_only_a_backend_with_a_cancel_command_offers_it(ctx: Context, backend: s
 
 
 def test_each_backend_has_a_name_for_messages() -> None:
-    assert [display_name(name) for name in ("slurm", "local", "pbs")] == [
+    assert [display_name(name) for name in ("slurm", "local", "lsf")] == [
         "Slurm",
         "The local scheduler",
-        "The pbs scheduler",
+        "The lsf scheduler",
     ]
 
 
@@ -138,7 +139,8 @@ SLURM_JOB = WatchedJob("slurm-12-x", 12, 100.0, watched_part="3", cluster="here"
         (RAY_JOB, STOP_RAY),
         (replace(RAY_JOB, name="02000000"), ""),  # a driver: Ray cannot stop it
         (replace(SLURM_JOB, backend="local"), ""),
-        (replace(SLURM_JOB, backend="pbs"), ""),
+        (replace(SLURM_JOB, backend="pbs"), "qdel '12[3]'"),
+        (replace(SLURM_JOB, backend="lsf"), ""),
     ],
 )
 def test_the_command_to_cancel_a_job_names_its_cluster(job: WatchedJob, command: str) -> None:

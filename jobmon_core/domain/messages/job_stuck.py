@@ -61,6 +61,13 @@ _OF_SERVICES = {  # by how the reason begins
         "The job has not ended: Kubernetes keeps trying, or does not hear of a node. jobmon keeps monitoring "
         "it.",
     ),
+    "Can Never Run": _Problem(  # the comment of PBS's scheduler
+        "pbs-never",
+        "will not start: PBS can never run it",
+        "Delete it (`scancel JOBID`), ask for less or for another queue, and submit it again.",
+        "The job has not ended: no node or queue has what it asks for, and PBS keeps it waiting. jobmon "
+        "keeps monitoring it.",
+    ),
 }
 
 

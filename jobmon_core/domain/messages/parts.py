@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from shlex import quote
 
-from jobmon_core.domain.backends import is_ray, url_of, uses_slurm
+from jobmon_core.domain.backends import PBS, is_ray, url_of, uses_slurm
 from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import WatchedJob
-from jobmon_core.domain.slurm.job_ids import ref_of
+from jobmon_core.domain.slurm.job_ids import pbs_id, ref_of
 
 _OF_SLURM = "`scancel JOBID`"  # in an advice
 _MAX_NAME_CHARS = 80  # leaves room in the title for what happened
@@ -47,6 +47,8 @@ def with_own_cancel_command(advice: str, job: WatchedJob) -> str:
             own = f"`scancel -M {quote(job.cluster)} JOBID`"
     elif is_ray(job.backend):
         own = f"`ray job stop --address {url_of(job.cluster)} {quote(job.name)}`"
+    elif job.backend == PBS:
+        own = f"`qdel {quote(pbs_id(job.ref, job.other_cluster, is_array=bool(job.array_indices)))}`"
     else:
         own = "the command that `jobmon handover JOBID` names"
     return advice.replace(_OF_SLURM, own)

@@ -1,4 +1,4 @@
-"""Job ids as Slurm writes them: ``12``, ``12_3``, ``12_[1-9:2,12%4]``, ``12+1``."""
+"""Job ids as Slurm writes them: ``12``, ``12_3``, ``12_[1-9:2,12%4]``, ``12+1``; and as PBS does."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass
 _NUMBER = r"([0-9]{1,10})"
 # a job, array task, component, or pending tasks, whose list squeue may cut off; then the suffix of a step
 _REF = re.compile(rf"{_NUMBER}(?:_{_NUMBER}|\+{_NUMBER}|_\[([^\]]*)\]?)?(?:\.\w+)?")
+# PBS: 12.server, a subjob 12[3].server, a whole array 12[].server
+_PBS_ID = re.compile(rf"{_NUMBER}(?:\[{_NUMBER}?\])?(?:\.[A-Za-z][\w.-]*)?", re.ASCII)
 _MAX_LISTED = 1_000  # words of a command line
 _KEY = re.compile(rf"\+?{_NUMBER}")
 _SPAN = re.compile(rf"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER})?)?")
@@ -73,7 +75,9 @@ class JobRef:
 
     @classmethod
     def parse(cls, text: str) -> JobRef:
-        """Read one id as users and Slurm write it, without the suffix of a step."""
+        """Read one id as users, Slurm and PBS write it, without the suffix of a step or the server of PBS."""
+        if of_pbs := _PBS_ID.fullmatch(text.strip()):
+            return cls(int(of_pbs[1]), int(of_pbs[2]) if of_pbs[2] else None)
         match = _REF.fullmatch(text.strip())
         if match is None or match[4] is not None:
             expected = f"{match[1]} is that of the whole array" if match else (
@@ -95,6 +99,14 @@ class JobRef:
         if self.task is not None:
             return f"{self.job_id}_{self.task}"
         return f"{self.job_id}{self.key}"
+
+
+def pbs_id(ref: JobRef, server: str = "", *, is_array: bool = False) -> str:
+    """The id for the commands of PBS, by default of its default server: ``12``, ``12[3]``, ``12[]``."""
+    index = "[]" if is_array and ref.task is None else ""
+    if ref.task is not None:
+        index = f"[{ref.task}]"
+    return f"{ref.job_id}{index}" + (f".{server}" if server else "")
 
 
 def parse_listed(text: str) -> tuple[JobRef, IndexSet | None]:

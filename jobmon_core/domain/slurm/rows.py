@@ -123,7 +123,7 @@ class JobRow:
     dependency: str = ""
     requested_bytes: int | None = None
 
-    # only of accounting
+    # only of accounting, and of the records of PBS
     exit_code_exact: bool = False
     cancelled_by: int | None = None
     derived_exit_code: int | None = None

@@ -26,9 +26,12 @@ indices = st.integers(0, 4_000_000)
         ("12+1", JobRef(12, component=1)),
         ("12.batch", JobRef(12)),
         ("12_3.0", JobRef(12, task=3)),
+        ("12.head.cluster-1", JobRef(12)),
+        ("12[3].pbs1", JobRef(12, task=3)),
+        ("12[].pbs1", JobRef(12)),
     ],
 )
-def test_a_job_id_is_read_as_people_and_slurm_write_it(text: str, ref: JobRef) -> None:
+def test_a_job_id_is_read_as_people_slurm_and_pbs_write_it(text: str, ref: JobRef) -> None:
     assert JobRef.parse(text) == ref
 
 

@@ -96,6 +96,7 @@ def _apply_details(job: WatchedJob, records: Sequence[JobRow]) -> WatchedJob:
         user=job.user or first.user,
         partition=first.partition or job.partition,
         workdir=first.workdir or job.workdir,
+        cluster=job.cluster or first.cluster,
         command=first.command or job.command,
         batch_host=batch_host or job.batch_host,
     )

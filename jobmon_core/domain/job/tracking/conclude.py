@@ -132,7 +132,7 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
         limit_s=run.limit_s or task.limit_s,
         nodes=nodes,
         reason=row.reason or task.reason,
-        usage=_usage(row),
+        usage=_usage(inquiry),
         eligible_s=row.eligible_s,
         why=_missing_details(state, inquiry, started_s),
     )
@@ -147,8 +147,12 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
     )
 
 
-def _usage(row: JobRow) -> Usage:
-    """Return what the run used, without times that accounting had not seen end: those go on counting."""
+def _usage(inquiry: EndInquiry) -> Usage:
+    """Return what the run used, without times that accounting had not seen end: those go on counting.
+
+    Without accounting, a record that shows the usage counts, as that of PBS.
+    """
+    row = inquiry.row or _ended_record(inquiry) or _NO_ROW
     if not row.state.is_alive:
         return row.usage
     return replace(row.usage, run_s=None, cpu_s=None, step_cpu_s=None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from jobmon_core.domain.logs.diagnosis.exit_causes import TIME_LIMIT, Cause, stated_cause
+from jobmon_core.domain.logs.diagnosis.exit_causes import TIME_LIMIT, Cause
 from jobmon_core.domain.logs.diagnosis.model import SlurmEvidence
+from jobmon_core.domain.logs.diagnosis.scheduler_causes import scheduler_cause
 from jobmon_core.domain.slurm.states import JobState
 
 _NODE_ENDED_POD = Cause(
@@ -57,8 +58,8 @@ _POD_STATES = (
 
 
 def named_cause(evidence: SlurmEvidence) -> Cause | None:
-    """Return the cause that the reason about a pod names, else the one of the state or signal of Slurm."""
+    """Return the cause that the reason about a pod names, else the one that PBS or Slurm names."""
     word = evidence.reason.partition(":")[0].partition(" ")[0]
     if evidence.is_local and evidence.state in _POD_STATES and word in _BY_POD_WORD:
         return _BY_POD_WORD[word]
-    return stated_cause(evidence)
+    return scheduler_cause(evidence)

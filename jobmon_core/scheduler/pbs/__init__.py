@@ -1,0 +1,1 @@
+"""OpenPBS and PBS Pro: jobs through qsub, qstat and qdel."""

@@ -1,0 +1,60 @@
+"""The PBS backend. Imports are deferred because the user waits for `submit`."""
+
+from __future__ import annotations
+
+import zlib
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from jobmon_core.scheduler.base import Backend, deferred
+from jobmon_core.system.environment import PBS_VARIABLES, dir_of_program
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jobmon_core.scheduler.base import BackendResources, JobControl, Scheduler, Submitter
+
+
+def _submitter(_resources: BackendResources) -> Submitter:
+    from jobmon_core.scheduler.pbs.submit import PbsSubmitter
+    from jobmon_core.system.runner import Runner
+
+    return PbsSubmitter(Runner())
+
+
+def _scheduler(_resources: BackendResources, server: str) -> Scheduler:
+    from jobmon_core.scheduler.pbs.client import PbsScheduler
+    from jobmon_core.system.runner import Runner
+
+    return PbsScheduler(Runner(), server)
+
+
+def _job_control(_resources: BackendResources, server: str) -> JobControl:
+    from jobmon_core.scheduler.pbs.job_control import PbsJobControl
+    from jobmon_core.system.runner import Runner
+
+    return PbsJobControl(Runner(), server)
+
+
+def _cancel_command(job: str, _name: str, server: str) -> str:
+    from jobmon_core.domain.slurm.job_ids import JobRef, pbs_id
+
+    return f"qdel {quote(pbs_id(JobRef.parse(job), server))}"
+
+
+def _controller_id(environment: Mapping[str, str]) -> str:
+    values = [*(environment.get(name, "") for name in PBS_VARIABLES), dir_of_program("qstat", environment)]
+    return f"{zlib.crc32(chr(0).join(values).encode(errors='surrogateescape')):08x}"
+
+
+PBS = Backend(
+    name="pbs",
+    display_name="PBS",
+    submitter=_submitter,
+    scheduler=_scheduler,
+    cancel_command=_cancel_command,
+    controller_id=_controller_id,
+    job_control=_job_control,
+    submission_words=deferred("pbs.options", "submission_words"),
+    with_options=deferred("pbs.options", "with_options"),
+)

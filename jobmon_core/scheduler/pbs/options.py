@@ -1,0 +1,132 @@
+"""The command line of qsub, and its ``#PBS`` directives.
+
+Sources: ``qsub(1B)`` and ``src/cmds/qsub.c`` of OpenPBS 23.06. The command line overrides directives, option
+by option; of ``-l`` and ``-W``, it overrides single resources and attributes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.errors import SchedulerRejected
+from jobmon_core.scheduler.base import SubmissionWords
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+VALUED = "aACceJjklLmMNopPqrRSuvW"
+FLAGS = "fhIVXzG"
+_DIRECTIVE = re.compile(r"#PBS[ \t]+(-.*)")
+_MAX_SCRIPT_BYTES = 4 << 20
+_ON_STDIN = "STDIN"  # how PBS names a job whose script came from there
+_SPOOLED = (
+    "PBS keeps the output on the node until the job ends, so its log arrives at the end, and until then "
+    "jobmon sees no progress in it; `-k oed` lets PBS write it at once"
+)
+
+
+class Words(NamedTuple):
+    """Options as (letter, value) in their order, a flag without value; then the script and its arguments."""
+
+    options: tuple[tuple[str, str], ...]
+    operands: tuple[str, ...]
+    length: int  # how many words are options
+
+    def value(self, letter: str) -> str:
+        """The last one that was given; empty if none was."""
+        return next((value for name, value in reversed(self.options) if name == letter), "")
+
+
+def read_words(arguments: Sequence[str]) -> Words:
+    """Parse a command line; SchedulerRejected for an option that qsub does not have."""
+    options: list[tuple[str, str]] = []
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] not in ("-", "--"):
+        word = arguments[at]
+        at += 1
+        if word.startswith("--"):  # --version, --help
+            options.append((word, ""))
+            continue
+        for place, letter in enumerate(word[1:], start=1):
+            if letter in FLAGS:
+                options.append((letter, ""))
+                continue
+            if letter not in VALUED:
+                raise SchedulerRejected(f"qsub has no option -{letter}")
+            value = word[place + 1 :]
+            if not value:
+                if at == len(arguments):
+                    raise SchedulerRejected(f"the option -{letter} of qsub takes a value")
+                value = arguments[at]
+                at += 1
+            options.append((letter, value))
+            break
+    return Words(tuple(options), tuple(arguments[at:]), at)
+
+
+def directives(script: str) -> Words:
+    """The options in the lines ``#PBS`` before the first command."""
+    options: list[tuple[str, str]] = []
+    for line in script.splitlines():
+        if line.strip() and not line.startswith(("#", ":")):
+            break
+        if match := _DIRECTIVE.match(line):
+            with suppress(ValueError, SchedulerRejected):  # qsub will say so
+                options += read_words(shlex.split(match[1], comments=True)).options
+    return Words(tuple(options), (), 0)
+
+
+def script_text(path: str) -> str:
+    """Empty if it cannot be read."""
+    with suppress(OSError, ValueError):
+        if path and os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises without permission
+            return Path(path).read_bytes()[:_MAX_SCRIPT_BYTES].decode("utf-8", "surrogateescape")
+    return ""
+
+
+def effective(words: Words, script: str) -> Words:
+    """Those of the script, then of the command line, which count."""
+    return Words((*directives(script).options, *words.options), words.operands, words.length)
+
+
+def submission_words(arguments: Sequence[str]) -> SubmissionWords:
+    """See `Backend`; nothing of a command line that qsub will refuse."""
+    try:
+        words = read_words(arguments)
+    except SchedulerRejected:
+        return SubmissionWords()
+    script = script_of(words)
+    found = effective(words, script_text(script))
+    name = found.value("N") or (Path(script).name if script else _ON_STDIN)
+    warnings = () if "d" in found.value("k") or not words.operands else (_SPOOLED,)
+    return SubmissionWords(script, name, found.value("J").partition("%")[0], warnings)
+
+
+def script_of(words: Words) -> str:
+    """The path of the script; empty if there is none, e.g. with ``-- PROGRAM``."""
+    operands = words.operands
+    return operands[0] if operands and operands[0] not in ("-", "--") else ""
+
+
+def with_options(arguments: Sequence[str], added: Sequence[str]) -> list[str]:
+    """The arguments with more options behind the user's, so that these count."""
+    try:
+        words = read_words(arguments)
+    except SchedulerRejected:
+        return [*added, *arguments]
+    return [*arguments[: words.length], *added, *arguments[words.length :]]
+
+
+def with_variables(arguments: Sequence[str], variables: Iterable[str]) -> list[str]:
+    """The arguments with ``-v`` for more variables: ``NAME=VALUE``, or ``NAME`` for the value here.
+
+    A second ``-v`` replaces the first, and that of the script: so it repeats what they say.
+    """
+    words = read_words(arguments)
+    given = effective(words, script_text(script_of(words))).value("v")
+    return with_options(arguments, ["-v", ",".join(filter(None, (given, *variables)))])
