@@ -29,6 +29,7 @@ from tests.fuzz import (
     message_targets,
     slurm_targets,
     table_targets,
+    tracker_targets,
 )
 from tests.fuzz.choices import SECRET
 from tests.support.batch_scripts import BAD, GOOD
@@ -241,4 +242,10 @@ TARGETS: Mapping[str, Target] = {
     "checkpoints": Target(artifact_targets.checkpoints, _choices, examples=100),
     "saved_to": Target(artifact_targets.saved_to, _texts(_SAVES)),
     "compared": Target(artifact_targets.compared, _choices),
+    "event_file": Target(tracker_targets.event_file, tracker_targets.event_seeds, examples=100),
+    "wandb_file": Target(tracker_targets.wandb_file, tracker_targets.wandb_seeds, examples=100),
+    "mlflow_database": Target(tracker_targets.mlflow_database, tracker_targets.mlflow_seeds, examples=60),
+    "mlflow_files": Target(tracker_targets.mlflow_files, tracker_targets.mlflow_file_seeds, examples=60),
+    "trackio_database": Target(tracker_targets.trackio_database, tracker_targets.trackio_seeds, examples=60),
+    "inspect_log": Target(tracker_targets.inspect_log, tracker_targets.inspect_seeds, examples=100),
 }
