@@ -36,9 +36,9 @@ PRAGMA page_size=512;
 CREATE TABLE metrics (id INTEGER PRIMARY KEY, run_id, timestamp, run_name, step, metrics);
 CREATE TABLE configs (id INTEGER PRIMARY KEY, run_id, run_name, config, created_at);
 CREATE TABLE alerts (id INTEGER PRIMARY KEY, run_id, timestamp, title, text, level, step, alert_id);
-INSERT INTO configs VALUES (1, 'r1', 'one', x'7b226d61785f7374657073223a39307d', '2027-01-15T08:00:00+00:00');
+INSERT INTO configs VALUES (1, 'r1', 'one', x'7b226d61785f7374657073223a39307d', '2027-01-15T08:00:00');
 INSERT INTO metrics VALUES (1, 'r1', '2027-01-15T08:00:01+00:00', 'one', 3, x'7b226c6f7373223a2e357d');
-INSERT INTO metrics VALUES (2, 'r1', '2027-01-15T08:00:02+00:00', 'one', 4, '{"n": {"loss": 0.5}, "x": "NaN"}');
+INSERT INTO metrics VALUES (2, 'r1', '2027-01-15T08:00:02+00:00', 'one', 4, '{"n": {"loss": 0.5}, "x": 1}');
 INSERT INTO alerts VALUES (1, 'r1', '2027-01-15T08:00:02+00:00', 'Spike', 'it rose', 'warn', 4, 'a1');
 """
 

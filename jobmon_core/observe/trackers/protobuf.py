@@ -6,12 +6,12 @@ Source: https://protobuf.dev/programming-guides/encoding/
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _BITS, _SIGN = 2**64, 2**63
+_VARINT, _BYTES = 0, 2
+_FIXED = {1: 8, 5: 4}  # bytes, by the type
+_MORE = 0x80  # in each byte of a varint but its last
+_LONGEST = 10  # bytes of a varint
 _REALS = {4: struct.Struct("<f"), 8: struct.Struct("<d")}  # by their bytes
 
 
@@ -19,42 +19,42 @@ class Damaged(ValueError):
     """The bytes are no message, or are cut off. The text completes a sentence that starts with the file."""
 
 
-def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield the number and value of each field, in their order; of a varint as an int, else as bytes.
+def fields(message: bytes) -> list[tuple[int, int | bytes]]:
+    """Return the number and value of each field, in their order; of a varint as an int, else as bytes.
 
     Raises:
-        Damaged: it is none.
+        Damaged: it is no message.
     """
+    found: list[tuple[int, int | bytes]] = []
     at, end = 0, len(message)
     while at < end:
-        tag, at = _varint(message, at)
-        match tag & 7:
-            case 0:
-                number, at = _varint(message, at)
-                yield tag >> 3, number
-                continue
-            case 1:
-                size = 8
-            case 2:
-                size, at = _varint(message, at)
-            case 5:
-                size = 4
-            case _:
+        # most tags and lengths are of one byte
+        tag, at = (message[at], at + 1) if message[at] < _MORE else _varint(message, at)
+        kind = tag & 7
+        if kind == _VARINT:
+            number, at = _varint(message, at)
+            found.append((tag >> 3, number))
+            continue
+        size = _FIXED.get(kind)
+        if size is None:
+            if kind != _BYTES:
                 raise Damaged("has a field of an unknown type")
+            size, at = _varint(message, at)
         if size > end - at:
             raise Damaged("has a field that is longer than its record")
-        yield tag >> 3, message[at : at + size]
+        found.append((tag >> 3, message[at : at + size]))
         at += size
+    return found
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
     """Return a number, and where it ends."""
     number = shift = 0
-    for at in range(at, min(at + 10, len(message))):  # noqa: B020, PLR1704 - where it ends
-        byte = message[at]
+    for byte in message[at : at + _LONGEST]:
+        at += 1
         number |= (byte & 0x7F) << shift
-        if byte < 0x80:  # noqa: PLR2004 - the high bit says that more follows
-            return number % _BITS, at + 1
+        if byte < _MORE:
+            return number % _BITS, at
         shift += 7
     raise Damaged("has a number that does not end")
 
