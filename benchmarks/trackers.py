@@ -5,8 +5,8 @@ It needs nothing but jobmon::
     .venv/bin/python benchmarks/trackers.py
 
 A run of TensorBoard, one of W&B and one of ten in MLflow's database have 20,000 steps of three scalars;
-between two looks, each gets 20 steps more. A look begins with the JSON that the last one left. Bounds: at most
-5 ms of CPU time and 1 MB of memory for all three. The exit status is 1 if a bound does not hold.
+between two looks, each gets 20 steps more. A look begins with the JSON that the last one left. Bounds: at
+most 5 ms of CPU time and 1 MB of memory for all three. The exit status is 1 if a bound does not hold.
 """
 
 from __future__ import annotations
