@@ -32,6 +32,7 @@ _PAGES = {  # what tells more about a command
     "digest": "history.md#a-digest",
     "nodes": "history.md#nodes",
     "web": "web.md",
+    "mcp": "for-scripts-and-agents.md#mcp-tools-for-an-ai-agent",
     "run": "backends.md#on-this-machine",
     "chain": "groups.md#one-after-the-other",
     "mark": "groups.md#messages-and-markers-of-scripts",

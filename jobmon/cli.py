@@ -70,6 +70,7 @@ FURTHER = {
     "health": "say whether a job is healthy: GPUs, network, checkpoints, errors",
     "inbox": "try jobmon without Discord: print its messages here",
     "mark": "write a marker, which shows that a stage is done",
+    "mcp": "let an AI agent look at your jobs, by the Model Context Protocol",
     "patterns": "list, check and test the failure patterns",
     "prune": "remove the records of all jobs that ended before a time you give",
     "replay": "send again the messages about a job that jobmon gave up sending",

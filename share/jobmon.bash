@@ -7,7 +7,7 @@
 
 _shtab_jobmon_group_subparsers=(add submit status list wait log cancel hold release resubmit-failed forget)
 _shtab_jobmon_patterns_subparsers=(list check test)
-_shtab_jobmon_subparsers=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why)
+_shtab_jobmon_subparsers=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark mcp patterns prune replay test-alerts verify where why)
 
 _shtab_jobmon_submit_option_strings=(-h --help --backend --sentinel --no-agent --checked --job-config --group --restart --restart-on --max-restarts --resume-arg --set-aside --checkpoint-dir)
 _shtab_jobmon_chain_option_strings=(-h --help --backend --after)
@@ -62,6 +62,7 @@ _shtab_jobmon_completion_option_strings=(-h --help)
 _shtab_jobmon_health_option_strings=(-h --help --pod --namespace -n --checkpoints --json)
 _shtab_jobmon_inbox_option_strings=(-h --help --port)
 _shtab_jobmon_mark_option_strings=(-h --help -s --status --note)
+_shtab_jobmon_mcp_option_strings=(-h --help --print-config --ssh --allow-actions --root)
 _shtab_jobmon_patterns_list_option_strings=(-h --help --json)
 _shtab_jobmon_patterns_check_option_strings=(-h --help)
 _shtab_jobmon_patterns_test_option_strings=(-h --help)
@@ -152,8 +153,9 @@ _shtab_jobmon_notify__l_choices=(critical warning info progress)
 _shtab_jobmon_notify___level_choices=(critical warning info progress)
 _shtab_jobmon_recover___install_choices=(best cron systemd scrontab)
 _shtab_jobmon_completion_pos_0_choices=(bash zsh fish jobs)
+_shtab_jobmon_mcp___print_config_choices=(claude codex cursor)
 _shtab_jobmon_patterns_pos_0_choices=(list check test)
-_shtab_jobmon_pos_0_choices=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why)
+_shtab_jobmon_pos_0_choices=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark mcp patterns prune replay test-alerts verify where why)
 
 _shtab_jobmon_submit_pos_0_nargs='*'
 _shtab_jobmon_submit__h_nargs=0
@@ -389,6 +391,9 @@ _shtab_jobmon_inbox__h_nargs=0
 _shtab_jobmon_inbox___help_nargs=0
 _shtab_jobmon_mark__h_nargs=0
 _shtab_jobmon_mark___help_nargs=0
+_shtab_jobmon_mcp__h_nargs=0
+_shtab_jobmon_mcp___help_nargs=0
+_shtab_jobmon_mcp___allow_actions_nargs=0
 _shtab_jobmon_patterns_list_pos_0_nargs='*'
 _shtab_jobmon_patterns_list__h_nargs=0
 _shtab_jobmon_patterns_list___help_nargs=0
@@ -435,7 +440,7 @@ _shtab_jobmon___version_nargs=0
 # Custom Preamble
 _jobmon_jobs() { compgen -W "$("${COMP_WORDS[0]}" completion jobs 2>/dev/null)" -- "$1"; }
 _jobmon_jobs_or_files() { _jobmon_jobs "$1" || compgen -f -- "$1"; }
-_jobmon_commands() { compgen -W "submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why" -- "$1"; }
+_jobmon_commands() { compgen -W "submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark mcp patterns prune replay test-alerts verify where why" -- "$1"; }
 
 # End Custom Preamble
 

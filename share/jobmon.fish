@@ -50,8 +50,8 @@ function _shtab_jobmon_using
   test "$_shtab_jobmon_cmdpath" = "$argv"
 end
 
-set -g _shtab_jobmon_commands submit chain check run watch rerun restart group 'group add' 'group submit' 'group status' 'group list' 'group wait' 'group log' 'group cancel' 'group hold' 'group release' 'group resubmit-failed' 'group forget' wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns 'patterns list' 'patterns check' 'patterns test' prune replay test-alerts verify where why
-set -g _shtab_jobmon_opts_with_value --address --after --against --as --at --backend --by --cause --chdir --check-interval --checkpoint-dir --checkpoint-pattern --checkpoints --connect --context --error --every --exit-code --files --for --from --gpu-ids --group --host --html --idle --install --interval --job-config --job-name --launch-timeout --level --limit --lines --log --log-dir --log-pattern --max-restarts --messages --name --namespace --node --note --num-workers --older-than --output --output-dir --output-pattern --pid --pid-file --pod --port --process --progress-every --records --restart --restart-on --resume-arg --selector --since --sort --stall-timeout --state --status --stop-after --then --title --to --total-items --wait -e -l -n -o -s -t
+set -g _shtab_jobmon_commands submit chain check run watch rerun restart group 'group add' 'group submit' 'group status' 'group list' 'group wait' 'group log' 'group cancel' 'group hold' 'group release' 'group resubmit-failed' 'group forget' wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark mcp patterns 'patterns list' 'patterns check' 'patterns test' prune replay test-alerts verify where why
+set -g _shtab_jobmon_opts_with_value --address --after --against --as --at --backend --by --cause --chdir --check-interval --checkpoint-dir --checkpoint-pattern --checkpoints --connect --context --error --every --exit-code --files --for --from --gpu-ids --group --host --html --idle --install --interval --job-config --job-name --launch-timeout --level --limit --lines --log --log-dir --log-pattern --max-restarts --messages --name --namespace --node --note --num-workers --older-than --output --output-dir --output-pattern --pid --pid-file --pod --port --print-config --process --progress-every --records --restart --restart-on --resume-arg --root --selector --since --sort --ssh --stall-timeout --state --status --stop-after --then --title --to --total-items --wait -e -l -n -o -s -t
 
 complete -c jobmon -e
 complete -c jobmon -f
@@ -382,7 +382,7 @@ complete -c jobmon -n '_shtab_jobmon_using recover' -l quiet -d 'print only chan
 complete -c jobmon -n '_shtab_jobmon_using recover' -l stay -d 'exit only after all monitors on this host have ended (for use in a Slurm job)'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a help -d 'show the help of a command'
 complete -c jobmon -n '_shtab_jobmon_using help' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '_shtab_jobmon_using help; and test $_shtab_jobmon_npos -eq 0' -ka "'submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark patterns prune replay test-alerts verify where why'" -d 'the command'
+complete -c jobmon -n '_shtab_jobmon_using help; and test $_shtab_jobmon_npos -eq 0' -ka "'submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark mcp patterns prune replay test-alerts verify where why'" -d 'the command'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a ack -d 'acknowledge what was reported about a job'
 complete -c jobmon -n '_shtab_jobmon_using ack' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using ack; and test $_shtab_jobmon_npos -ge 0' -ka "(jobmon completion jobs 2>/dev/null)" -d 'a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`'
@@ -408,6 +408,12 @@ complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' 
 complete -c jobmon -n '_shtab_jobmon_using mark' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using mark' -s s -l status -x -d 'the exit status to record (default: 0)'
 complete -c jobmon -n '_shtab_jobmon_using mark' -l note -x -d 'a note to put into the marker'
+complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a mcp -d 'let an AI agent look at your jobs, by the Model Context Protocol'
+complete -c jobmon -n '_shtab_jobmon_using mcp' -s h -l help -d 'show this help message and exit'
+complete -c jobmon -n '_shtab_jobmon_using mcp' -l print-config -xka "claude codex cursor" -d 'print what to paste into the configuration of a program: claude (Claude Code), codex or cursor'
+complete -c jobmon -n '_shtab_jobmon_using mcp' -l ssh -x -d 'with --print-config: let the program reach jobmon on this host by ssh'
+complete -c jobmon -n '_shtab_jobmon_using mcp' -l allow-actions -d 'also offer ack, mute, note, submit and restart'
+complete -c jobmon -n '_shtab_jobmon_using mcp' -l root -x -d 'with --allow-actions: submit only scripts below this folder; repeat it for more (default: the folder where the server starts)'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a patterns -d 'list, check and test the failure patterns'
 complete -c jobmon -n '_shtab_jobmon_using patterns' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using patterns; and test $_shtab_jobmon_npos -eq 0' -a list -d 'Show every pattern in use.'

@@ -1,0 +1,157 @@
+"""The process that an agent's program starts: what it prints, when it ends, and what it costs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from jobmon.mcp.server import MAX_LINE_BYTES, LineReader
+from jobmon_core.context import Context
+from tests.support.dialogue import talk
+from tests.support.job_records import failed, job_of
+from tests.support.many_jobs import fill
+from tests.support.mcp import McpServer, call, request
+from tests.support.waiting import eventually
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with eight jobs and four that ended."""
+    return fill(tmp_path / "home", 8, ended=4).home.root
+
+
+def test_what_is_asked_before_the_end_of_input_is_answered(home: Path) -> None:
+    lines = request("ping", request_id=1) + call("status", request_id=2) + call("nothing", request_id=3)
+    with McpServer(home) as server:
+        exit_code, answers, err = server.ends_with(lines + request("ping", request_id=4).rstrip())
+    assert (exit_code, err) == (0, "")
+    assert sorted(answer["id"] for answer in answers) == [1, 2, 3, 4]
+
+
+def test_an_empty_input_ends_it_at_once_and_quietly(home: Path) -> None:
+    with McpServer(home) as server:
+        assert server.ends_with(b"\n \r\n") == (0, [], "")
+
+
+def test_a_line_that_is_too_long_is_refused_and_the_next_one_answered(home: Path) -> None:
+    with McpServer(home) as server:
+        server.send(b"x" * (MAX_LINE_BYTES + 1))
+        assert server.answer()["error"]["message"] == "a line has at most 1048576 bytes"
+        server.send(b"x" * 3 * MAX_LINE_BYTES, b"\n", request("ping"))
+        assert server.answer()["result"] == {}
+
+
+def test_calls_run_side_by_side_and_a_ping_need_not_wait(home: Path) -> None:
+    with McpServer(home) as server:
+        server.send(
+            *(call("status", request_id=number) for number in range(10)), request("ping", request_id="p")
+        )
+        ids = [server.answer()["id"] for _ in range(11)]
+    assert ids[0] == "p"
+    assert sorted(ids[1:]) == [*range(10)]
+
+
+def test_a_cancelled_call_is_not_answered(home: Path) -> None:
+    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+    calls = b"".join(call("status", request_id=1) for _ in range(6))  # four run, two wait
+    with McpServer(home) as server:
+        server.send(calls, json.dumps(cancelled).encode() + b"\n", call("status", request_id=2))
+        assert server.answer()["id"] == 2
+        assert server.ends_with(b"")[1] == []
+
+
+def test_a_child_that_is_killed_is_an_error_of_its_call_only(home: Path) -> None:
+    with McpServer(home) as server:
+        server.send(request("ping"))
+        server.answer()
+        process = psutil.Process(server.process.pid)
+        server.send(call("status"))
+        eventually(lambda: bool(process.children()), step_s=0.001)
+        process.children()[0].kill()
+        result = server.answer()["result"]
+        assert result["isError"] is False or "killed" in result["content"][0]["text"]
+        assert server.shown("status")["jobs"]
+
+
+def test_a_client_that_is_gone_ends_it_quietly(home: Path) -> None:
+    with McpServer(home) as server:
+        assert server.process.stdout
+        server.process.stdout.close()
+        server.send(request("ping"))
+        server.process.wait(300)
+        assert server.process.returncode == 141
+        assert server.process.stderr
+        assert server.process.stderr.read() == b""
+
+
+def test_sigterm_ends_it_quietly(home: Path) -> None:
+    with McpServer(home) as server:
+        server.send(request("ping"))
+        server.answer()
+        server.process.send_signal(signal.SIGTERM)
+        out, err = server.process.communicate(timeout=300)
+    assert (server.process.returncode, out, err) == (-signal.SIGTERM, b"", b"")
+
+
+def test_it_stays_small_also_after_calls_and_its_first_answer_costs_little(home: Path) -> None:
+    with McpServer(home) as server:
+        process = psutil.Process(server.process.pid)
+        server.send(request("tools/list"))
+        server.answer()
+        times = process.cpu_times()
+        # the first answer within 0.2 s on a machine that has nothing else to do
+        assert times.user + times.system < 0.2
+        for _ in range(3):
+            server.shown("status")
+        eventually(lambda: not process.children())
+        assert process.memory_full_info().uss < 6 * 2**20
+
+
+def test_it_loads_no_package_and_little_of_jobmon(home: Path) -> None:
+    with McpServer(home) as server:
+        server.send(request("ping"))
+        server.answer()
+        maps = Path(f"/proc/{server.process.pid}/maps").read_text(encoding="utf-8")
+    assert "site-packages" not in maps
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
+def test_lines_are_the_same_however_the_stream_is_cut(size: int) -> None:
+    text, reader = b"one\r\n\n  two \n" + b"long" * 9 + b"\nthree\nfour", LineReader(10)
+    found: list[bytes | None] = []
+    for start in range(0, len(text), size):
+        found += reader.lines(text[start : start + size])
+    assert [*found, *reader.lines(b"\n")] == [b"one", b"two", None, b"three", b"four"]
+
+
+def test_twenty_jobs_take_at_most_2000_characters_whatever_they_are_called(tmp_path: Path) -> None:
+    ctx = fill(tmp_path / "home", 0)
+    for number in range(25):
+        name = f"{'名' * 20} {number}" if number % 2 else f"train-llama-70b-seed-{number}-long-context"
+        ctx.store.save(job_of(failed(str(number)), job_id=81_234_560 + number, name=name))
+    with McpServer(ctx.home.root) as server:
+        result = server.call("status")
+    shown = result["structuredContent"]
+    assert len(json.dumps(shown, separators=(",", ":"))) <= 2_000
+    assert len(result["content"][0]["text"]) <= 2_000
+    assert len(shown["jobs"]) + shown["left_out"] == 25
+    assert all(set(job) >= {"job_id", "state"} for job in shown["jobs"])
+
+
+def test_twenty_usual_jobs_are_all_listed(tmp_path: Path) -> None:
+    ctx: Context = fill(tmp_path / "home", 16, ended=4)
+    with McpServer(ctx.home.root) as server:
+        result = server.call("status")
+    assert len(result["structuredContent"]["jobs"]) == 20
+    assert len(result["content"][0]["text"]) <= 2_000
+
+
+def test_a_terminal_is_told_what_it_waits_for(home: Path) -> None:
+    step = ("Ctrl-D ends it", "\x04")
+    exit_code, said = talk(["mcp"], [step], home, {**os.environ, "JOBMON_HOME": str(home)})
+    assert exit_code == 0, said
