@@ -26,6 +26,7 @@ from tests.fuzz import (
     artifact_targets,
     file_targets,
     log_targets,
+    mcp_targets,
     message_targets,
     slurm_targets,
     table_targets,
@@ -203,6 +204,17 @@ _LOCAL = (
 )
 _NAMES = ("12", "12_3", "12+1", "12_[1-9:2,12%4]", "12.batch", "1-02:03:04", "1.50G", "mem=800M", "0:15")
 _CALLS = {"py_callstack": 'Traceback\n  File "x"'}
+_VERSION = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+_MCP = "\n".join(
+    json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    for method, params in (
+        ("initialize", {"protocolVersion": "2025-11-25"}), ("server/discover", _VERSION),
+        ("tools/list", _VERSION),
+        ("tools/call", {"name": "logs", "arguments": {"job": "12_7", "lines": 9}}),
+        ("tools/call", {"name": "status", "arguments": {"jobs": ["12"], "state": "failed"}}),
+        ("notifications/cancelled", {"requestId": 1}),
+    )
+)  # fmt: skip
 _ERROR_FILE = json.dumps({"message": {"message": "RuntimeError: boom", "extraInfo": _CALLS}})
 
 TARGETS: Mapping[str, Target] = {
@@ -231,6 +243,8 @@ TARGETS: Mapping[str, Target] = {
     "packed_log": Target(log_targets.packed_log, _logs, examples=100),
     "error_file": Target(log_targets.error_file, _texts(_ERROR_FILE)),
     "diagnosis": Target(log_targets.diagnosis, _logs, examples=100),
+    "mcp_lines": Target(mcp_targets.mcp_lines, _texts(_MCP, "[" * 900, _MCP.replace("\n", "\r\n"))),
+    "mcp_text": Target(mcp_targets.mcp_text, _logs, examples=100),
     "message": Target(message_targets.message, _choices, examples=150),
     "discord_answer": Target(message_targets.discord_answer, _texts("\0" * 16 + _REFUSED)),
     "webhook": Target(
