@@ -116,6 +116,7 @@ class Cursor:
 _WORDS = re.compile(r"[a-z]+")
 _TRAINING = frozenset(("train", "training", "trn", "total"))
 _OTHERS = frozenset(("val", "valid", "validation", "eval", "evaluation", "test", "dev", "best", "min"))
+_NONE = frozenset(("scale", "scaler", "scaling", "weight", "coef"))  # e.g. the scale of mixed precision
 _PLAIN, _OF_TRAINING, _OF_A_PART, _OF_OTHERS = range(4)
 
 
@@ -124,11 +125,9 @@ def loss_rank(name: str) -> int | None:
 
     ``loss`` alone is best, then ``train/loss``, then the loss of a part, then that of a validation.
     """
-    if "loss" not in (lowered := name.lower()):
+    words = frozenset(_WORDS.findall(name.lower()))
+    if words & _NONE or not any(word.endswith("loss") for word in words):
         return None
-    words = frozenset(_WORDS.findall(lowered))
-    if "loss" not in words:  # trainloss, closs
-        return _OF_A_PART
     if words & _OTHERS:
         return _OF_OTHERS
     if words == {"loss"}:

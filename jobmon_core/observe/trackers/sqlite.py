@@ -57,7 +57,7 @@ def ask(
     if has_log and filesystem_of(place.parent).lock_scope is not LockScope.DISK:
         raise Unreadable("is not read: it has a write-ahead log, and may be on a network file system")
     for _ in range(_TRIES):
-        is_shared = has_log and Path(f"{place}-wal").exists()
+        is_shared = has_log and _is_in_use(place)
         before = file_stamp(place)
         try:
             answer = _asked(place, question, is_shared=is_shared)
@@ -69,6 +69,19 @@ def ask(
         if is_shared or file_stamp(place) == before:
             return answer
     raise Unreadable("is written all the time: it is read later")
+
+
+def _is_in_use(place: Path) -> bool:
+    """Whether a database has a write-ahead log now.
+
+    Raises:
+        Unreadable: the log has no index, e.g. in a copy: a reader would create it.
+    """
+    log = file_stamp(Path(f"{place}-wal"))
+    has_index = Path(f"{place}-shm").exists()
+    if log and log.size_bytes and not has_index:
+        raise Unreadable("is not read: its write-ahead log has no index, which only its program may create")
+    return log is not None and has_index
 
 
 def _asked(place: Path, question: Callable[[sqlite3.Connection], T], *, is_shared: bool) -> T:

@@ -23,9 +23,7 @@ _HEAD = struct.Struct("<4s2xHH4xIIIHH")  # flags, method, checksum, sizes; lengt
 _ENTRY, _DIRECTORY = b"PK\x03\x04", b"PK\x01\x02"
 _STORED, _DEFLATED, ZSTANDARD = 0, 8, 93
 _IS_STREAMED = 0x8  # then the sizes follow the data
-_UNKNOWN = 0xFFFFFFFF  # the size is in the extras
-_ZIP64 = 1
-_LONG = struct.Struct("<Q")
+_UNKNOWN = 0xFFFFFFFF  # of files of more than 4 GiB, which no log has
 _MAX_PACKED, _MAX_UNPACKED = 2**22, 2**24
 
 
@@ -63,32 +61,14 @@ def entries(file: OpenFile, at: int) -> Iterator[Entry]:
             if signature == _DIRECTORY:
                 return
             raise Damaged(f"has no zip entry at byte {at:,}: what follows is not read")
-        texts = file.read_at(at + _HEAD.size, name_size + extras_size)
-        if _UNKNOWN in (packed, size):
-            size, packed = _long_sizes(texts[name_size:], size, packed)
-        if flags & _IS_STREAMED and not packed:
+        if _UNKNOWN in (packed, size) or (flags & _IS_STREAMED and not packed):
             raise Damaged(f"has a zip entry of unknown size at byte {at:,}: what follows is not read")
         data_at = at + _HEAD.size + name_size + extras_size
         at = data_at + packed
         if at > file.size:  # it is still written
             return
-        yield Entry(at, texts[:name_size].decode("utf-8", "replace"), method, checksum, size, data_at)
-
-
-def _long_sizes(extras: bytes, size: int, packed: int) -> tuple[int, int]:
-    """Return the sizes, unpacked and packed, of a file that may be larger than 4 GiB."""
-    at = 0
-    while at + 4 <= len(extras):
-        kind, length = struct.unpack_from("<HH", extras, at)
-        numbers = [each for (each,) in _LONG.iter_unpack(extras[at + 4 : at + 4 + length // 8 * 8])]
-        if kind == _ZIP64:
-            if size == _UNKNOWN and numbers:
-                size = numbers.pop(0)
-            if packed == _UNKNOWN and numbers:
-                packed = numbers.pop(0)
-            break
-        at += 4 + length
-    return size, packed
+        name = file.read_at(data_at - name_size - extras_size, name_size).decode("utf-8", "replace")
+        yield Entry(at, name, method, checksum, size, data_at)
 
 
 def _unpacked(packed: bytes, method: int, size: int) -> bytes | None:
