@@ -56,6 +56,9 @@ class _Handler(QuietHandler):
     server: Receiver
     timeout = 300  # a busy machine may be slow
 
+    def answer_get(self) -> None:
+        self.answer()
+
     def answer(self) -> None:
         receiver, body = self.server, self.body()
         headers = {name.lower(): value for name, value in self.headers.items()}

@@ -65,7 +65,7 @@ class _Tables:
         for name, status, start_ms, end_ms, stage in rows(database, query, run.run_id, at_most=1):
             if stage == "deleted":
                 return None
-            now = _described(run, short(name, limits.max_name), status, start_ms, end_ms)
+            now = described(run, short(name, limits.max_name), status, start_ms, end_ms)
             if run.started_s is None:
                 query = "SELECT key, value FROM params WHERE run_uuid = ?"
                 params = rows(database, query, run.run_id, at_most=1_000)
@@ -102,21 +102,22 @@ class _Tables:
         elif abs(number) >= _INFINITE:
             number = math.copysign(math.inf, number)
         name = short(key, builder.limits.max_name)
-        builder.add(name, number, sound_step(real_of(step)), _seconds(time_ms))
+        builder.add(name, number, sound_step(real_of(step)), seconds(time_ms))
 
 
-def _described(run: TrackerRun, name: str, status: object, start_ms: object, end_ms: object) -> TrackerRun:
+def described(run: TrackerRun, name: str, status: object, start_ms: object, end_ms: object) -> TrackerRun:
     """Return a run with what MLflow says now; ``status`` is a word."""
     return replace(
         run,
         name=name,
         status=_STATUS.get(str(status), RunStatus.UNKNOWN),
-        started_s=_seconds(start_ms),
-        ended_s=_seconds(end_ms),
+        started_s=seconds(start_ms),
+        ended_s=seconds(end_ms),
     )
 
 
-def _seconds(time_ms: object) -> float | None:
+def seconds(time_ms: object) -> float | None:
+    """Return the time of MLflow's milliseconds, a number or its text."""
     number = real_of(time_ms)
     return None if number is None else sound_time(number / 1000)
 
@@ -133,7 +134,7 @@ def _run_in_files(folder: str, this: Look) -> TrackerRun | None:
     run = known or TrackerRun(Tracker.MLFLOW, run_id, place=folder, total_steps=_total(folder))
     status = meta.get("status", "")
     name = short(meta.get("run_name"), this.limits.max_name)
-    run = _described(run, name, _NUMBERS.get(status, status), meta.get("start_time"), meta.get("end_time"))
+    run = described(run, name, _NUMBERS.get(status, status), meta.get("start_time"), meta.get("end_time"))
     builder = RunBuilder(run, this.limits)
     lines = [_MetricReader(builder, file.path[len(metrics) + 1 :]) for file in files]
     whys = [this.read_on(file, known, each.read) for file, each in zip(files, lines, strict=True)]
@@ -176,5 +177,5 @@ class _MetricReader:
             words = line.split()[:_LINE_FIELDS]
             value = real_of(words[1]) if len(words) == _LINE_FIELDS else None
             if value is not None:
-                self.builder.add(name, value, sound_step(real_of(words[2])), _seconds(words[0]))
+                self.builder.add(name, value, sound_step(real_of(words[2])), seconds(words[0]))
         yield begin + end
