@@ -61,7 +61,8 @@ PER UNIT is the median of the seconds per step, epoch or whatever the log counts
 unit. The cost of a run is that of its whole allocation, at the prices that config.json had when it ended.
 
 `jobmon history backfill` adds runs that jobmon did not watch, from accounting: those of the last 30 days, or
-since --since, with one query for each week. What it knows of the runs that it watched stays.
+since --since, with one query for each week. What it knows of the runs that it watched stays; they get the
+hours that accounting did not have when they ended.
 
 --html writes one page with charts that needs no network and no JavaScript: hours by week
 and outcome, waste by cause, waits, run times, seconds per unit of the name with the most
@@ -156,7 +157,10 @@ def _backfill(ctx: Context, options: Options) -> int:
 
     period_s = _BACKFILL_S if options.since is None else options.since
     done = backfill(ctx, ctx.clock.now() - period_s, report)
-    print(f"added {count(done.added, 'run')}; {done.known:,} were known")
+    late = f", of which {done.completed:,} got hours that accounting had not told before" * bool(
+        done.completed
+    )
+    print(f"added {count(done.added, 'run')}; {done.known:,} were known{late}")
     return 0
 
 

@@ -38,6 +38,9 @@ NO_RUNS = (
     "`jobmon history backfill` adds those in accounting"
 )
 _NO_COST = "no run has a cost: `prices` in config.json gives one to each run that ends from then on"
+_LATE = (
+    "here without hours, which accounting did not have when they ended: `jobmon history backfill` adds them"
+)
 UNKNOWN = "-"
 _OF_SUSPECT = ("runs_elsewhere", "chance", "option")  # whether it kills runs or slows them down
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins a formula
@@ -76,6 +79,8 @@ def _sums(past: Past, console: Console) -> Lines:
     for total in past.totals:
         rest = f", the last {shown} shown (-n 0 for all)" if shown < total.runs else ""
         yield from console.prose(f"{_total_text(total)}{rest}", hanging="  ")
+    if late := sum(run.lacks_hours for run in past.runs):
+        yield from console.prose(f"{count(late, 'run')} {_LATE}", hanging="  ")
     if past.damaged:
         yield console.styled(damage(past.damaged), Style.DIM)
 
@@ -115,7 +120,7 @@ def duration_text(seconds: float | None) -> str:
 
 
 def _hours_text(run: HistoryRecord) -> str:
-    if not run.started_s:
+    if not run.started_s or run.lacks_hours:
         return UNKNOWN
     return f"{hours(run.gpu_hours)} GPU" if run.gpus else f"{hours(run.cpu_hours)} CPU"
 

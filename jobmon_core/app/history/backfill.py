@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import SchedulerMissing, SchedulerUnavailable
-from jobmon_core.domain.job.history.record import record_of_row
+from jobmon_core.domain.job.history.record import completed, record_of_row
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import Disabled, Unreachable
 from jobmon_core.domain.slurm.states import JobState
@@ -33,6 +33,7 @@ class Backfilled(NamedTuple):
     """What accounting had."""
 
     added: int
+    completed: int  # of which jobmon did not know what they held
     known: int  # that the history had already
 
 
@@ -41,7 +42,7 @@ def backfill(ctx: Context, since_s: float, report: Callable[[float, int, int], N
 
     After each, ``report`` takes the end of that week, how many runs ended in it, and how many are new.
 
-    They get the prices of today.
+    They get the prices of today. Our own runs of which accounting was late get what it has of them now.
 
     Raises:
         ConfigInvalid: the configuration is not valid.
@@ -50,22 +51,29 @@ def backfill(ctx: Context, since_s: float, report: Callable[[float, int, int], N
         StorageFailed: the history cannot be read or written.
     """
     now_s, prices = ctx.clock.now(), ctx.configuration().prices
-    added = known = 0
+    added = completed_runs = known = 0
     with open_history(ctx.home.history) as history:
         keys = history.keys(since_s)
+        incomplete = {each.key: each for each in history.without_hours(since_s)}
     while since_s < now_s:
         until_s = min(since_s + WEEK_S, now_s)
         found = {each.key: each for each in _ended(ctx, since_s, until_s, prices)}
         new = {key: each for key, each in found.items() if key not in keys}
-        if new:
-            append(ctx.home.history, new.values(), os.uname().nodename, now_s)
-        added, known = added + len(new), known + len(found) - len(new)
+        late = [
+            completed(incomplete[key], each, ctx.clock.now())
+            for key, each in found.items()
+            if key in incomplete and each.cpu_hours
+        ]
+        if new or late:
+            append(ctx.home.history, [*new.values(), *late], os.uname().nodename, now_s)
+        added, completed_runs = added + len(new), completed_runs + len(late)
+        known += len(found) - len(new)
         keys |= new.keys()
         report(until_s, len(found), len(new))
         since_s = until_s
         if since_s < now_s:
             ctx.clock.wait(_PAUSE_S)
-    return Backfilled(added, known)
+    return Backfilled(added, completed_runs, known)
 
 
 def _ended(ctx: Context, since_s: float, until_s: float, prices: Prices | None) -> Iterator[HistoryRecord]:

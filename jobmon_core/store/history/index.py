@@ -123,6 +123,15 @@ class History:
         query = f"SELECT {', '.join(_KEY)} FROM runs WHERE ended_s >= ?"  # noqa: S608 - our own words
         return {HistoryKey(*row) for row in self.index.execute(query, (since_s,))}
 
+    def without_hours(self, since_s: float) -> list[HistoryRecord]:
+        """Return our own runs that ended since then (Unix seconds), and of which no CPU hours are known.
+
+        Raises:
+            StorageFailed: they cannot be read.
+        """
+        query = f"SELECT {_PLACE} FROM runs WHERE own AND NOT deleted AND cpu_hours = 0 AND ended_s >= ?"  # noqa: S608 - our own words
+        return read_lines(self.folder, self.index.execute(query, (since_s,)).fetchall())
+
     def totals(self, wanted: Wanted, by: str = "") -> list[RunTotals]:
         """Return what the wanted runs took: all together, or by one of `BY`; one more for each currency."""
         where, values = _where(wanted)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.job.efficiency.model import IDLE_PERCENT
 from jobmon_core.domain.logs.diagnosis.model import MeasuredUse
 from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
@@ -128,6 +129,11 @@ class HistoryRecord(NamedTuple):
         return 100.0 - self.gpu_percent
 
     @property
+    def lacks_hours(self) -> bool:
+        """Whether accounting had not told yet what it held when jobmon noted its end."""
+        return bool(self.state_id and self.run_s) and not self.cpus and self.backend in ("", DEFAULT_BACKEND)
+
+    @property
     def gpu_hours(self) -> float:
         """The time for which GPUs were allocated, in hours."""
         return self.run_s * self.gpus / _HOUR_S
@@ -161,6 +167,21 @@ class HistoryRecord(NamedTuple):
     def cost_per_unit(self) -> float | None:
         """What a unit of work cost; None if it did less than one."""
         return cost_per_unit(self.cost, self.own_done, self.unit)
+
+
+# what accounting knows of a run, and jobmon may lack if accounting was late
+_OF_ACCOUNTING = (
+    *("gpu", "gpus", "cpus", "eligible_s", "started_s", "ended_s", "limit_s", "nodes", "cpu_s"),
+    *("memory_requested", "memory_peak", "gpu_percent"),
+)
+
+
+def completed(own: HistoryRecord, found: HistoryRecord, now_s: float) -> HistoryRecord:
+    """Return the later line about a run of which accounting told what it held only after its end."""
+    known = {name: getattr(found, name) for name in _OF_ACCOUNTING if not getattr(own, name)}
+    if found.rate is not None:
+        known |= {"rate": found.rate, "currency": found.currency}
+    return own._replace(noted_s=round(max(now_s, own.noted_s), 3), run_s=found.run_s, **known)
 
 
 def deletion_of(run: HistoryRecord, now_s: float) -> HistoryRecord:

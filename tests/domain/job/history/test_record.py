@@ -10,6 +10,7 @@ from jobmon_core.domain.job.history.prices import Prices
 from jobmon_core.domain.job.history.record import (
     HistoryRecord,
     Surroundings,
+    completed,
     first_progress_s,
     record_of,
     record_of_row,
@@ -170,3 +171,33 @@ def test_what_was_done_before_a_run_is_not_its_own(
     record = of(job, around=Surroundings(progress=progress))
     assert record.began == began
     assert of(around=Surroundings(progress=TaskProgress(Progress(5.0)))).began is None
+
+
+def test_what_accounting_told_late_completes_the_record_and_changes_nothing_that_is_known() -> None:
+    started = replace(END, usage=Usage(), eligible_s=None, ended_s=4_600)
+    own = of(task=replace(TASK, end=started))
+    assert (own.run_s, own.lacks_hours) == (3_000.0, True)
+    assert not of().lacks_hours
+    row = JobRow(
+        parse_listed("12")[0],
+        JobState.COMPLETED,  # as Slurm counts it
+        "COMPLETED",
+        nodes="another",
+        submit_s=1_000,
+        eligible_s=1_100,
+        start_s=1_601,
+        end_s=4_601,
+        usage=Usage(cpu_s=50.0, cpus=8, run_s=2_900, gpus=4, requested_bytes=9),
+    )
+    found = record_of_row(row, 9_000.0, Prices("EUR", {"default": 1.0}, cpu=0.5))
+    assert found
+    later = completed(own, found, 9_000.0)
+    assert (later.cpus, later.gpus, later.run_s, later.cpu_s, later.rate) == (8, 4, 2_900.0, 50.0, 8.0)
+    assert (later.started_s, later.ended_s, later.nodes, later.cause) == (1_600, 4_600, "n[1-2]", "cuda_oom")
+    assert (later.precedence > own.precedence, later.eligible_s, later.lacks_hours) == (True, 1_100, False)
+    assert completed(own, found, 5.0).noted_s == own.noted_s  # by a clock that was set back
+
+
+def test_only_runs_of_slurm_can_lack_their_hours() -> None:
+    elsewhere = replace(JOB, backend="process")
+    assert not of(elsewhere, replace(TASK, end=replace(END, usage=Usage()))).lacks_hours
