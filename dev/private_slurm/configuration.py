@@ -18,6 +18,7 @@ GPUS = 4
 YES_NO = {True: "yes", False: "no"}
 # Slurm accepts any character devices: it counts them and sets CUDA_VISIBLE_DEVICES, but opens none.
 GPU_FILES = "/dev/zero,/dev/full,/dev/null,/dev/random"
+TYPED_NODE, GPU_TYPES = "n3", ("a100", "h100")  # two GPUs of each type; those of other nodes have none
 
 # Preempted jobs and the node that tests kill are kept away from all other jobs.
 PARTITIONS = (
@@ -27,6 +28,7 @@ PARTITIONS = (
     "PartitionName=lowcancel Nodes=n5 PriorityTier=1 PreemptMode=CANCEL",
     "PartitionName=high Nodes=n5 PriorityTier=10",
 )
+BILLED = f"PartitionName=billed Nodes={TYPED_NODE} TRESBillingWeights=CPU=1.0,GRES/gpu=10.0"
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ def slurm_conf(settings: Settings) -> str:
     """Return the cluster's slurm.conf."""
     parts = (_basics, _timing, _tracking, _accounting)
     lines = [f"{key}={value}" for part in parts for key, value in part(settings).items()]
-    return _text(*lines, *_nodes(settings.ports), *PARTITIONS)
+    billed = (BILLED,) if settings.accounting else ()  # which alone counts GPUs
+    return _text(*lines, *_nodes(settings.ports), *PARTITIONS, *billed)
 
 
 def _basics(settings: Settings) -> Mapping[str, object]:
@@ -129,13 +132,18 @@ def _accounting(settings: Settings) -> Mapping[str, object]:
         "AccountingStoragePort": settings.ports.accounting,
         "AccountingStoragePass": settings.layout.munge_socket,
         "AccountingStoreFlags": "job_comment,job_script,job_env",
-        "AccountingStorageTRES": "gres/gpu",
+        "AccountingStorageTRES": ",".join(("gres/gpu", *(f"gres/gpu:{each}" for each in GPU_TYPES))),
     }
 
 
 def _nodes(ports: Ports) -> list[str]:
-    shape = f"NodeHostname=localhost NodeAddr=127.0.0.1 CPUs={CPUS} RealMemory={MEMORY_MB} Gres=gpu:{GPUS}"
-    return [f"NodeName={node} Port={port} {shape}" for port, node in enumerate(NODES, ports.first_node)]
+    shape = f"NodeHostname=localhost NodeAddr=127.0.0.1 CPUs={CPUS} RealMemory={MEMORY_MB}"
+    gpus = dict.fromkeys(NODES, f"gpu:{GPUS}")
+    gpus[TYPED_NODE] = ",".join(f"gpu:{each}:{GPUS // len(GPU_TYPES)}" for each in GPU_TYPES)
+    return [
+        f"NodeName={node} Port={port} {shape} Gres={gpus[node]}"
+        for port, node in enumerate(NODES, ports.first_node)
+    ]
 
 
 def slurmdbd_conf(settings: Settings, password: str) -> str:
@@ -162,7 +170,14 @@ def slurmdbd_conf(settings: Settings, password: str) -> str:
 
 def gres_conf() -> str:
     """Return the gres.conf with the devices that stand for GPUs."""
-    return _text(f"NodeName={','.join(NODES)} Name=gpu File={GPU_FILES}")
+    files, each = GPU_FILES.split(","), GPUS // len(GPU_TYPES)
+    return _text(
+        f"NodeName={','.join(node for node in NODES if node != TYPED_NODE)} Name=gpu File={GPU_FILES}",
+        *(
+            f"NodeName={TYPED_NODE} Name=gpu Type={kind} File={','.join(files[place * each :][:each])}"
+            for place, kind in enumerate(GPU_TYPES)
+        ),
+    )
 
 
 def cgroup_conf(settings: Settings) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import pytest
 
+from jobmon_core.store.history.index import open_history
+from jobmon_core.store.history.lines import append
 from tests.support.user import User
 from tests.support.waiting import eventually
 
@@ -133,3 +136,71 @@ def test_the_price_of_an_hour_is_kept_and_a_budget_is_told_with_what_the_running
     eventually(lambda: title in json.dumps(user.discord.received()))
     assert json.dumps(user.discord.received()).count("Budget paper") == 1
     user.slurm("scancel", running)
+
+
+def test_a_run_whose_accounting_came_late_gets_its_hours_and_cost_by_backfill(user: User) -> None:
+    user.configure(prices={"cpu": 3600, "currency": "EUR"})
+    job_id = user.submit("-n2", "-J", "late", user.script("sleep 2; exit 3"))
+    user.told(job_id)
+    eventually(lambda: user.job(job_id).record_due_s is None)
+    (before,) = _runs(user, job_id)
+    folder = user.home / "state" / "history"
+    with open_history(folder) as history:
+        (own,) = history.of_job(job_id)
+    late = own._replace(cpus=0, cpu_s=None, memory_peak=None, rate=None, currency="", noted_s=own.noted_s + 1)
+    append(folder, [late], os.uname().nodename, own.noted_s + 1)
+    (known,) = _runs(user, job_id)
+    assert (known["cpu_hours"], known["cost"]) == (0, None)
+    listed = " ".join(user.jobmon("history", "--name", "late").stdout.split())
+    assert (
+        "1 run here without hours, which accounting did not have when they ended: `jobmon history" in listed
+    )
+    done = user.jobmon("history", "backfill", "--since", "1h")
+    assert done.stdout.endswith("were known, of which 1 got hours that accounting had not told before\n")
+    (mended,) = _runs(user, job_id)
+    assert mended == before
+    assert "without hours" not in user.jobmon("history", "--name", "late").stdout
+    assert "before" not in user.jobmon("history", "backfill", "--since", "1h").stdout
+
+
+def _ended(user: User, *options: str) -> dict[str, Any]:
+    job_id = user.submit("-J", "paid", *options, user.script("sleep 2"))
+    user.told(job_id)
+    eventually(lambda: user.job(job_id).record_due_s is None)
+    (run,) = _runs(user, job_id)
+    assert run["run_s"] > 0
+    return run
+
+
+def _per_hour(run: dict[str, Any]) -> float:
+    return float(round(3600 * run["cost"] / run["run_s"], 6))
+
+
+def test_gpus_cost_what_their_type_costs_as_accounting_names_it(user: User) -> None:
+    user.configure(prices={"a100": 2.0, "h100": 5.0, "default": 1.0, "cpu": 0.25, "currency": "EUR"})
+    by_type = {
+        gres: _ended(user, "-c2", f"--gres={gres}") for gres in ("gpu:a100:2", "gpu:h100:1", "gpu:a100:1")
+    }
+    assert {gres: (run["gpu"], run["gpus"]) for gres, run in by_type.items()} == {
+        "gpu:a100:2": ("a100", 2),
+        "gpu:h100:1": ("h100", 1),
+        "gpu:a100:1": ("a100", 1),
+    }
+    prices = {"gpu:a100:2": 4.5, "gpu:h100:1": 5.5, "gpu:a100:1": 2.5}
+    assert {gres: _per_hour(run) for gres, run in by_type.items()} == prices
+    untyped = _ended(user, "-w", "n1", "--gres=gpu:2")
+    assert (untyped["gpu"], untyped["gpus"], _per_hour(untyped)) == (None, 2, 2.25)
+    rows = json.loads(user.jobmon("history", "--name", "paid", "--by", "name", "--cost", "--json").stdout)
+    assert rows[0]["cost"] == pytest.approx(sum(run["cost"] for run in (*by_type.values(), untyped)))
+
+
+def test_billing_units_are_those_of_accounting_and_count_instead_of_other_prices(user: User) -> None:
+    user.configure(prices={"billing": 0.5, "a100": 100.0, "cpu": 100.0, "currency": "EUR"})
+    run = _ended(user, "-p", "billed", "-c2", "--gres=gpu:a100:1")
+    job_id = run["job_id"]
+    tres = user.slurm("sacct", "-X", "-n", "-P", "-j", job_id, "-o", "AllocTRES")
+    billing = int(dict(each.split("=") for each in tres.strip().split(","))["billing"])
+    assert billing == 12  # two CPUs, and ten for the GPU
+    assert _per_hour(run) == 6.0
+    shown = user.jobmon("report", job_id).stdout + user.jobmon("efficiency", job_id).stdout
+    assert shown.count("EUR") >= 2
