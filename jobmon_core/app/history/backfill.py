@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import SchedulerMissing, SchedulerUnavailable
-from jobmon_core.domain.job.history.record import completed, record_of_row
+from jobmon_core.domain.job.history.corrections import completed
+from jobmon_core.domain.job.history.record import record_of_row
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import Disabled, Unreachable
 from jobmon_core.domain.slurm.states import JobState

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.app.jobs.find import by_id, last_change_s, no_record
 from jobmon_core.app.recover import name_of
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed, UnknownJob
-from jobmon_core.domain.job.history.record import deletion_of
+from jobmon_core.domain.job.history.corrections import deletion_of
 from jobmon_core.domain.job.job_settings import RestartMode
 from jobmon_core.lifecycle.health import Health, find_watched, job_status, list_jobs
 from jobmon_core.store.history.index import open_history

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.job.history.record import HistoryRecord, deletion_of
+from jobmon_core.domain.job.history.corrections import deletion_of
+from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.history.totals import Wanted
 from jobmon_core.store.history.index import open_history
 from jobmon_core.store.history.lines import append, recent

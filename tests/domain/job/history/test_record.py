@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from jobmon_core.domain.job.history.corrections import completed
 from jobmon_core.domain.job.history.prices import Prices
 from jobmon_core.domain.job.history.record import (
     HistoryRecord,
     Surroundings,
-    completed,
     first_progress_s,
     record_of,
     record_of_row,
