@@ -184,6 +184,7 @@ class RemoteJob(NamedTuple):
     command: str = ""
     submit_s: int | None = None  # Unix seconds
     unprovable_why: str = ""  # why it may end without a source that shows how; see `WatchedJob`
+    further_logs: str = ""  # the pattern of those of its further workers, in the folder of `logs`
 
 
 class RemoteJobs(Protocol):

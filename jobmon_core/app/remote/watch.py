@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched
+from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.job.tracking.new_job import NewJob
 from jobmon_core.domain.job.tracking.reopen import reopened
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.job.job_settings import JobSettings, RunOptions
+    from jobmon_core.domain.job.job_settings import RunOptions
     from jobmon_core.domain.job.restart.next_submission import NextAttempt
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import RemoteJob
@@ -61,6 +62,9 @@ def watch_remote(
 
 def new_job(ctx: Context, backend: str, remote: RemoteJob, settings: JobSettings | None) -> WatchedJob:
     """Return the state of a job of a service that is watched from now on."""
+    if remote.further_logs and not (settings and settings.log_files):
+        folder, _, _ = remote.logs.stdout.rpartition("/")
+        settings = replace(settings or JobSettings(), log_dir=folder, log_pattern=remote.further_logs)
     return WatchedJob(
         id=state_id(backend, remote.ref),
         job_id=remote.ref.job_id,

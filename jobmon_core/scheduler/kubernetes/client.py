@@ -15,6 +15,7 @@ from jobmon_core.scheduler.kubernetes.kubectl import Kubectl, KubeFailed
 from jobmon_core.scheduler.kubernetes.objects import read_list
 from jobmon_core.scheduler.kubernetes.reading import KINDS, POD, WORDS
 from jobmon_core.scheduler.kubernetes.records import (
+    FURTHER_LOGS,
     KubeJobFolder,
     Registered,
     Reply,
@@ -166,6 +167,7 @@ class KubeScheduler(WithoutAccounting):
             workdir="/",
             command=job.command,
             submit_s=job.submit_s,
+            further_logs=FURTHER_LOGS if job.has_several_pods else "",
         )
 
 

@@ -1,16 +1,184 @@
-"""Local copies of the logs of pods."""
+"""Local copies of the logs of pods, from which all later steps read ordinary files.
+
+Each line comes with its time (``--timestamps``), so what follows the last copied line can be asked for.
+Kubernetes keeps the log of a container only until the one after the next restart (``--previous``), and none
+of a pod that is gone: what a container printed before its restart is copied first.
+
+A copy may be slow: `copy_logs` stops when its time is over, and goes on with the one that has waited longest.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from jobmon_core.scheduler.kubernetes.kubectl import KubeFailed
+from jobmon_core.scheduler.numbered_files import write_record
+from jobmon_core.system.files import open_private
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from jobmon_core.scheduler.kubernetes.kubectl import Kubectl
-    from jobmon_core.scheduler.kubernetes.objects import Pod
+    from jobmon_core.scheduler.kubernetes.objects import Container, Pod
     from jobmon_core.scheduler.kubernetes.records import KubeJobFolder
+
+_WITHIN_S = 30.0  # of one look, for the logs of all jobs
+_TIMEOUT_S = 20.0
+_MAX_BYTES = 4 << 20  # of one answer
+_FIRST_LINES = 20_000  # of a log that is new to jobmon
+_MAX_COPY_BYTES = 64 << 20
+_MAX_PODS = 16  # of one job whose logs are copied
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)")
+GAP = b"[jobmon: lines of the log are missing here; `kubectl logs` has them as long as the pod is there]\n"
+
+
+@dataclass(frozen=True, slots=True)
+class PodLog:
+    """How far the log of a pod was copied."""
+
+    slot: int  # of its file
+    pod: str
+    last: str = ""  # the time of the last copied line, RFC 3339 with nanoseconds
+    same: int = 0  # how many lines with this time were copied
+    restarts: int = 0  # of its container, when it was copied
+    is_done: bool = False
+    copied_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CopyState:
+    """Of one job, by the uids of its pods."""
+
+    pods: dict[str, PodLog] = field(default_factory=dict)
 
 
 def copy_logs(kubectl: Kubectl, jobs: Sequence[tuple[KubeJobFolder, tuple[Pod, ...], bool]]) -> None:
-    """Add what the containers have printed since the last look."""
+    """Add what the containers have printed since the last look, first of jobs that have just ended."""
+    deadline_s = time.monotonic() + _WITHIN_S
+    states = {folder.job_id: _with_slots(folder, pods) for folder, pods, _ in jobs if pods}
+    due = [
+        (not has_ended, states[folder.job_id].pods[pod.uid].copied_s, folder, pod)
+        for folder, pods, has_ended in jobs
+        for pod in sorted(pods, key=lambda each: each.created_s or 0)
+        if pod.uid in states[folder.job_id].pods
+    ]
+    for _, _, folder, pod in sorted(due, key=lambda each: each[:2]):
+        if time.monotonic() > deadline_s:
+            return
+        state = states[folder.job_id]
+        known = state.pods[pod.uid]
+        container = next((each for each in pod.containers if each.name == pod.main), None)
+        if known.is_done or container is None or not container.has_started:
+            continue
+        copied = _copy(kubectl, folder, known, pod, container)
+        state = states[folder.job_id] = CopyState({**state.pods, pod.uid: copied})
+        write_record(folder.path / "logs.json", state, durable=False)
+
+
+def log_file(folder: KubeJobFolder, slot: int) -> Path:
+    """The copy for the first pod of a job (0), or for one beside it."""
+    return folder.log if slot == 0 else folder.path / f"pod-{slot}.log"
+
+
+def _with_slots(folder: KubeJobFolder, pods: Sequence[Pod]) -> CopyState:
+    """A pod that follows another one continues its file; pods side by side have one each."""
+    state, job = folder.read("logs.json", CopyState) or CopyState(), folder.registered()
+    is_alone = job is not None and not job.has_several_pods
+    alive = {pod.uid for pod in pods if not pod.has_ended}
+    for pod in sorted(pods, key=lambda each: (each.index.zfill(6), each.created_s or 0, each.name)):
+        if pod.uid in state.pods:
+            continue
+        follows = is_alone or not pod.has_ended
+        used = {log.slot for uid, log in state.pods.items() if uid in alive or not follows}
+        slot = next(number for number in range(len(used) + 1) if number not in used)
+        if pod.index.isdecimal() and not is_alone:
+            slot = int(pod.index)
+        if slot < _MAX_PODS:
+            state = CopyState({**state.pods, pod.uid: PodLog(slot, pod.name)})
+    return state
+
+
+def _copy(kubectl: Kubectl, folder: KubeJobFolder, known: PodLog, pod: Pod, container: Container) -> PodLog:
+    path = log_file(folder, known.slot)
+    if not known.copied_s and path.exists():
+        _append(path, f"[jobmon: pod {pod.name} begins here]\n".encode())
+    known = replace(known, copied_s=time.time())
+    try:
+        if container.restarts > known.restarts:
+            if container.restarts > known.restarts + 1 and known.last:
+                _append(path, GAP)
+            known = _added(kubectl, path, known, pod, previous=True)
+            _append(path, f"[jobmon: container {pod.main} was restarted here]\n".encode())
+            known = replace(known, restarts=container.restarts)
+        known = _added(kubectl, path, known, pod, previous=False)
+    except KubeFailed as error:
+        # a pod that is gone has no log any more; anything else may be better at the next look
+        return replace(known, is_done=error.is_absence_of(pod.name))
+    return replace(known, is_done=pod.has_ended)
+
+
+def _added(kubectl: Kubectl, path: Path, known: PodLog, pod: Pod, *, previous: bool) -> PodLog:
+    """Append the lines after the last one that was copied."""
+    which = ("--since-time=" + _second(known.last),) if known.last else (f"--tail={_FIRST_LINES}",)
+    before = ("--previous",) if previous else ()
+    options = ("-c", pod.main, "--timestamps", f"--limit-bytes={_MAX_BYTES}", *before, *which)
+    said = kubectl.text("logs", pod.name, *options, timeout_s=_TIMEOUT_S)
+    lines = said.splitlines(keepends=True)
+    is_full = len(said.encode()) >= _MAX_BYTES - 4  # the last character may be cut
+    # a line that goes on is copied when it is whole; a container that has ended prints no more of it
+    if lines and not lines[-1].endswith("\n") and (is_full or not (previous or pod.has_ended)):
+        lines.pop()
+    new, last, same = _after(lines, known)
+    if not known.last and len(lines) >= _FIRST_LINES:
+        new.insert(0, GAP.decode())
+    if is_full and not new and known.last:  # more in one second than an answer holds
+        new, last, same = [GAP.decode()], _TIME.sub(r"\1.999999999\3", known.last), 0
+    _append(path, "".join(new).encode())
+    return replace(known, last=last, same=same)
+
+
+def _after(lines: Sequence[str], known: PodLog) -> tuple[list[str], str, int]:
+    """The texts of the lines after the last copied one, its time, and how many lines have this time."""
+    new: list[str] = []
+    last, same, seen = known.last, known.same, 0
+    for line in lines:
+        at, _, words = line.partition(" ")
+        if not _TIME.fullmatch(at):
+            new.append(line)  # the rest of a line that was cut by the container's runtime
+            continue
+        if _key(at) < _key(known.last):
+            continue
+        if at == known.last:
+            seen += 1
+            if seen <= known.same:
+                continue
+        new.append(words)
+        last, same = at, same + 1 if at == last else 1
+    return new, last, same
+
+
+def _second(at: str) -> str:
+    """The beginning of the second of a time."""
+    return _TIME.sub(r"\1\3", at)
+
+
+def _key(at: str) -> str:
+    """What is sorted as the times are: the fraction may be shorter than nine digits."""
+    found = _TIME.fullmatch(at)
+    return f"{found[1]}{(found[2] or '.').ljust(10, '0')}" if found else ""
+
+
+def _append(path: Path, data: bytes) -> None:
+    if not data:
+        return
+    with suppress(FileNotFoundError):
+        if path.stat().st_size > _MAX_COPY_BYTES:
+            os.replace(path, f"{path}.1")  # noqa: PTH105 - one call that names both
+    with open(open_private(path, os.O_WRONLY | os.O_APPEND), "ab") as file:
+        file.write(data)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+FURTHER_LOGS = "pod-*.log"
 _SHOWN_S = 600.0  # how long the queue lists an ended job
 
 
@@ -42,6 +43,11 @@ class Registered:
     retries: int = 0
     command: str = ""
     token: str = ""  # of jobmon's submission; it is in an annotation of the object
+
+    @property
+    def has_several_pods(self) -> bool:
+        """Whether pods of it may run side by side."""
+        return self.completions > 1 or self.kind not in ("job", "pod")
 
     @property
     def full_name(self) -> str:
