@@ -60,7 +60,7 @@ complete -c jobmon -n _shtab_jobmon_using -s h -l help -d 'show this help messag
 complete -c jobmon -n _shtab_jobmon_using -s V -l version -d 'show the version'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a submit -d 'submit a job as sbatch does and watch it'
 complete -c jobmon -n '_shtab_jobmon_using submit' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '_shtab_jobmon_using submit' -l backend -xka "slurm local pbs ray" -d 'slurm, local, pbs or ray; "local" runs the script on this machine without Slurm, "pbs" passes all to qsub, "ray" runs a command on a Ray cluster, see `jobmon submit --backend ray --help` (default: as configured, else slurm)'
+complete -c jobmon -n '_shtab_jobmon_using submit' -l backend -xka "slurm local pbs ray kubernetes" -d 'slurm, local, pbs, ray or kubernetes; "local" runs the script on this machine without Slurm, "pbs" passes all to qsub, "ray" runs a command on a Ray cluster, see `jobmon submit --backend ray --help`, "kubernetes" creates a Job, see `jobmon submit --backend kubernetes --help` (default: as configured, else slurm)'
 complete -c jobmon -n '_shtab_jobmon_using submit' -l sentinel -d 'also submit a tiny job that starts when yours has ended and reports the end if the monitor is gone, e.g. because the login node is down'
 complete -c jobmon -n '_shtab_jobmon_using submit' -l no-agent -d 'start nothing beside the job: no figures of its GPUs, memory and processes'
 complete -c jobmon -n '_shtab_jobmon_using submit' -l checked -d 'first look for what would make the job fail, as `jobmon check` does; submit nothing if it finds a failure'

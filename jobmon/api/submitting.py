@@ -13,7 +13,7 @@ from jobmon.api.watched import record_of, status
 from jobmon_core.app.from_python import call, open_context
 from jobmon_core.app.outcome import Watched
 from jobmon_core.app.restarts.lineages import lineage_of
-from jobmon_core.domain.backends import is_ray
+from jobmon_core.domain.backends import BY_TEXT, is_ray
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError, StateUnreadable
 from jobmon_core.domain.job.restart.summary import lost_steps, start_step, with_following
 from jobmon_core.lifecycle.health import Health
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jobmon.api.records import FileName, JobName, Restart
-
-_RAY = "ray:"
 
 
 def submit(
@@ -150,7 +148,7 @@ def watch(
     command = ["watch", *about, "--", *words]
     if stdout or stderr or job_config:
         return watched(*command)
-    return _watched_or_known(command, word, is_on_host=bool(host) or ":" in word.removeprefix(_RAY))
+    return _watched_or_known(command, word, is_on_host=bool(host) or ":" in _without_service(word))
 
 
 def _watched_or_known(command: Sequence[str], word: str, *, is_on_host: bool) -> Job:
@@ -163,11 +161,17 @@ def _watched_or_known(command: Sequence[str], word: str, *, is_on_host: bool) ->
     except AlreadyWatched:
         if is_on_host:
             raise
-        found = status(word.removeprefix(_RAY))
+        found = status(_without_service(word))
         # DONE: the job ended after the command had found its monitor
-        if found.monitor in (Health.ALIVE, Health.REMOTE, Health.DONE) or is_ray(found.backend):
+        if found.monitor in (Health.ALIVE, Health.REMOTE, Health.DONE) or found.backend in BY_TEXT:
             return found
         raise
+
+
+def _without_service(word: str) -> str:
+    """Return the name of a job without the word for its service."""
+    service, colon, name = word.partition(":")
+    return name if colon and service in BY_TEXT else word
 
 
 def _split(text: str) -> list[str]:

@@ -19,7 +19,7 @@ from jobmon.commands.restart_options import (
 from jobmon.errors import UsageError, interrupted, report, say
 from jobmon_core.app.outcome import ANSWERS, Watched
 from jobmon_core.app.runs.submit_request import SubmitRequest
-from jobmon_core.domain.backends import DEFAULT_BACKEND, is_ray
+from jobmon_core.domain.backends import BY_TEXT, DEFAULT_BACKEND, is_ray
 from jobmon_core.domain.errors import ConfigInvalid, Invalid, SchedulerMissing
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ examples:
   jobmon submit --group sweep1 train.sbatch --lr 0.1
   jobmon submit --backend local train.sbatch
   jobmon submit --backend pbs -l select=1:ncpus=4 -k oed train.pbs
-  jobmon submit --backend ray --working-dir . -- python train.py --lr 0.1"""
+  jobmon submit --backend ray --working-dir . -- python train.py --lr 0.1
+  jobmon submit --backend kubernetes train.yaml"""
 
 
 _NOT_SUBMITTED = 2  # as `jobmon check` reports failures
@@ -54,11 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "jobmon submit [JOBMON-OPTIONS] [SBATCH-OPTIONS] FILE [ARGS]"
     parser.add_argument(
         "--backend",
-        choices=("slurm", "local", "pbs", "ray"),
+        choices=("slurm", "local", "pbs", "ray", "kubernetes"),
         metavar="NAME",
-        help='slurm, local, pbs or ray; "local" runs the script on this machine without Slurm, "pbs" passes '
-        'all to qsub, "ray" runs a command on '
-        "a Ray cluster, see `jobmon submit --backend ray --help` (default: as configured, else slurm)",
+        help='slurm, local, pbs, ray or kubernetes; "local" runs the script on this machine without Slurm, '
+        '"pbs" passes all to qsub, "ray" runs a command on a Ray cluster, see `jobmon submit --backend ray '
+        '--help`, "kubernetes" creates a Job, see `jobmon submit --backend kubernetes --help` (default: as '
+        "configured, else slurm)",
     )
     parser.add_argument(
         "--sentinel",
@@ -103,12 +105,11 @@ def run(arguments: Sequence[str]) -> int:
 
 def _submit(arguments: list[str]) -> int:
     request, is_checked = _read_options(arguments)
-    if _is_for_ray(request.backend):
-        from jobmon.commands.submit_ray import submit_to_ray
-
+    if service := _service_of(request.backend):
         given = {"--sentinel": request.sentinel, "--checked": is_checked}
-        refused = [option for option, is_given in given.items() if is_given]
-        return submit_to_ray(request, refused)
+        return _submit_to_service(
+            service, request, [option for option, is_given in given.items() if is_given]
+        )
     rest = request.arguments
     if sys.stdin.isatty() and _reads_stdin(rest) and not _read_script():
         return interrupted("nothing was submitted")
@@ -134,15 +135,26 @@ def _submit(arguments: list[str]) -> int:
     return code
 
 
-def _is_for_ray(backend: str) -> bool:
+def _submit_to_service(backend: str, request: SubmitRequest, refused: list[str]) -> int:
+    if is_ray(backend):
+        from jobmon.commands.submit_ray import submit_to_ray
+
+        return submit_to_ray(request, refused)
+    from jobmon.commands.submit_kubernetes import submit_there
+
+    return submit_there(request, refused)
+
+
+def _service_of(backend: str) -> str:
+    """Return the backend whose submission has options of its own; empty if it takes those of sbatch."""
     if not backend:
         from jobmon_core.context import Context
 
         try:
             backend = Context.open(os.environ).configuration().backend
         except ConfigInvalid:  # `submit` reports it later; with `--checked`, the check does
-            return False
-    return is_ray(backend)
+            return ""
+    return backend if backend in BY_TEXT else ""
 
 
 def _reads_stdin(arguments: Sequence[str]) -> bool:

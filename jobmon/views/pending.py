@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.model import fields, span
 from jobmon.views.progress import moment
-from jobmon_core.domain.backends import is_local, is_ray, uses_slurm
+from jobmon_core.domain.backends import BY_TEXT, is_local, scheduler_phrase, uses_slurm
 from jobmon_core.domain.before.pending.categories import is_eligible
 from jobmon_core.domain.before.pending.explain import explain, pending_tasks, place_text
 from jobmon_core.domain.before.pending.model import Category
@@ -50,9 +50,9 @@ def not_pending(answer: PendingAnswer) -> str:
 
 
 def _explanation(answer: PendingAnswer, now_s: float) -> Finding:
-    if is_ray(answer.backend):
-        reason = answer.facts.job.reason
-        found = pending(f"waits: {reason or 'Ray has not said for what'}")
+    if answer.backend in BY_TEXT:
+        reason, scheduler = answer.facts.job.reason, scheduler_phrase(answer.backend, "")
+        found = pending(f"waits: {reason or f'{scheduler} has not said for what'}")
         return replace(found, id=Category.UNKNOWN)
     return explain(answer.facts, now_s, lambda at_s: moment(at_s, now_s))
 

@@ -25,7 +25,7 @@ from jobmon.views.table import Cell, table_lines
 from jobmon.views.text_width import text_width, truncated
 from jobmon_core.app.jobs.find import StateGroup, counts, fitting, group_of, running_tasks
 from jobmon_core.app.jobs.overview import ending_of, failed_count
-from jobmon_core.domain.backends import DEFAULT_BACKEND
+from jobmon_core.domain.backends import DEFAULT_BACKEND, PHRASES
 from jobmon_core.domain.before.pending.categories import pending_words
 from jobmon_core.domain.humanize import count, filled, joined, listed
 from jobmon_core.domain.job.tracking.cause_groups import cause_groups
@@ -67,7 +67,7 @@ _STEPS = (
 _MIN_RUN_NAME = 7  # characters of the name of a run, shown after "…" in the narrowest column
 _MIN_TABLE = 76  # columns; a narrower terminal gets a few lines per job
 _IDS_SHOWN = 5
-_SOURCES = {DEFAULT_BACKEND: "Slurm", "process": "the process table", "ray": "Ray", "pbs": "PBS"}
+_SOURCES = {DEFAULT_BACKEND: "Slurm", "process": "the process table", **PHRASES}  # by backend
 _CHECKED = {"local": "local jobs last checked", "process": "processes last checked"}  # by backend
 _QUIT_HINT = "; Ctrl-C quits"
 _HEALTHY = (Health.ALIVE, Health.DONE)  # monitors that need no attention

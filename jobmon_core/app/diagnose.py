@@ -22,7 +22,7 @@ from jobmon_core.app.jobs.overview import is_waiting, why_not_started, worst_tas
 from jobmon_core.app.live.verdict import live_verdict
 from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.app.records.note import known_failure
-from jobmon_core.domain.backends import Machine, is_ray
+from jobmon_core.domain.backends import BY_TEXT, Machine, scheduler_phrase
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.job.tracking.cause_groups import cause_groups
 from jobmon_core.domain.job.tracking.lost_worker import with_lost_worker
@@ -183,8 +183,11 @@ class DiagnoseCommand:
 
     def _look_up_unwatched(self, ref: JobRef) -> WatchedJob:
         backend = self.ctx.configuration().backend
-        if is_ray(backend):  # its jobs have no numbers of their own
-            raise UnknownJob(f"no record of job {ref}; a job of Ray is watched by its id: `jobmon watch ID`")
+        if backend in BY_TEXT:  # its jobs have no numbers of their own
+            whose = scheduler_phrase(backend, "")
+            raise UnknownJob(
+                f"no record of job {ref}; a job of {whose} is watched by its id: `jobmon watch ID`"
+            )
         now_s = self.ctx.clock.now()
         # of the whole array, even if `ref` is one task: its other tasks show whether such a task existed
         job = WatchedJob(state_id(backend, ref), ref.job_id, now_s, backend=backend)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.find import find_ref
 from jobmon_core.app.jobs.overview import is_waiting, worst_task
-from jobmon_core.domain.backends import DEFAULT_BACKEND, is_ray
+from jobmon_core.domain.backends import BY_TEXT, DEFAULT_BACKEND
 from jobmon_core.domain.before.pending.model import PendingFacts, PendingJob
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.job.history.nodes import suspect_nodes
@@ -59,7 +59,7 @@ def why_pending(ctx: Context, argument: str) -> PendingAnswer:
     backend = job.backend if job else DEFAULT_BACKEND
     ask = find_backend(backend).pending_facts
     if ask is None and job:
-        facts, at_once = _remembered(job, ref), not is_ray(backend)
+        facts, at_once = _remembered(job, ref), backend not in BY_TEXT
         return PendingAnswer(ref, facts, backend, is_watched=True, never_pending=at_once)
     cluster = job.cluster if job and job.remote else ""
     answer = ask(Runner(), ref, cluster) if ask else NotListed()

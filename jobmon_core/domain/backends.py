@@ -16,7 +16,7 @@ PBS_SAYS = "PBS: "  # how the reasons of its jobs begin that did not end by them
 # how the reasons of Ray jobs that have not ended begin
 RAY_LOST, RAY_SHORT = "Ray lost sight of the driver", "no node has what it asks for"
 KUBE_STUCK = "it does not go on by itself"  # likewise of a job on Kubernetes
-_PHRASES = {RAY: "Ray", KUBERNETES: "Kubernetes", PBS: "PBS"}
+PHRASES = {RAY: "Ray", KUBERNETES: "Kubernetes", PBS: "PBS"}
 _LOCAL_BACKENDS = frozenset({"local", "process"})
 _WITHOUT_SCHEDULER = _LOCAL_BACKENDS | {"ssh"}
 
@@ -42,7 +42,7 @@ class OutageWords(NamedTuple):
 
 def scheduler_phrase(backend: str, service: str) -> str:
     """Return what a sentence calls the scheduler of a job without Slurm; ``service`` may be empty."""
-    return _PHRASES.get(backend) or service or f"the {backend} scheduler"
+    return PHRASES.get(backend) or service or f"the {backend} scheduler"
 
 
 def url_of(service: str) -> str:

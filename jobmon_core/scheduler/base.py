@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -195,6 +197,35 @@ class RemoteJobs(Protocol):
 
     def names(self) -> tuple[str, ...]:
         """The names of jobs that have not ended; of a host, those of tmux sessions."""
+
+
+class Fate(StrEnum):
+    """What became of a submission."""
+
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitResult:
+    """With the reason unless it was accepted."""
+
+    fate: Fate
+    why: str = ""
+
+
+class ServiceSubmission(Protocol):
+    """One job that is to be submitted to a service, at most once."""
+
+    def record(self) -> RemoteJob:
+        """Record the job before it is submitted."""
+
+    def submit(self) -> SubmitResult:
+        """Submit it, unless that was done before."""
+
+    def discard(self) -> None:
+        """Remove the record: it was not submitted."""
 
 
 class FileEnds(NamedTuple):

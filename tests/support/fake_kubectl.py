@@ -115,8 +115,9 @@ if verb == "delete":
     end('job.batch "%s" deleted\n' % name)
 if verb == "logs":
     text = world["logs"].get(words[0] + ("/previous" if "--previous" in options else ""))
-    if text is None:
+    if not any(each["metadata"]["name"] == words[0] for each in of("pods")):
         missing("pods", words[0])
+    text = text or ""
     since = options.get("--since-time", "")
     lines = [line for line in text.splitlines(True) if line[:19] + "Z" >= since]
     if "--tail" in options:

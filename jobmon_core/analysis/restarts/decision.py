@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from jobmon_core.analysis.explainer import evidence_of
 from jobmon_core.analysis.job_logs import checkpoint_folder, own_tails, script_of
 from jobmon_core.analysis.restarts.pick import STEPS, pick, work_of
-from jobmon_core.domain.backends import INTERRUPTED, STOPPED, is_local, is_ray, scheduler_phrase, uses_slurm
+from jobmon_core.domain.backends import (
+    BY_TEXT,
+    INTERRUPTED,
+    STOPPED,
+    is_local,
+    is_ray,
+    scheduler_phrase,
+    uses_slurm,
+)
 from jobmon_core.domain.before.batch_script.request import read_request
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.job.history.nodes import blamed_node, is_node_failure
@@ -103,8 +111,8 @@ def decision_about(
 
 
 def _unseen(job: WatchedJob, task: Task) -> str:
-    """Return that a job of Ray may have saved where only its cluster sees it."""
-    folder = checkpoint_folder(job, task) if is_ray(job.backend) else ""
+    """Return that a job may have saved where only its cluster sees it."""
+    folder = checkpoint_folder(job, task) if job.backend in BY_TEXT else ""
     place = folder if os.path.isdir(folder) else os.path.dirname(folder)  # noqa: PTH112, PTH120 - texts
     if not folder or os.access(place, os.R_OK | os.X_OK):
         return ""
@@ -224,9 +232,8 @@ def proof_of_death(job: WatchedJob, task: Task, end: End) -> tuple[str, str]:
     if uses_slurm(job.backend):
         return _proof_of_slurm(job, task, end)
     has_code = end.exit_code is not None or end.signal is not None
-    if is_ray(job.backend):
-        proof = f"Ray shows {end.raw_state}" if has_code or end.reason == STOPPED else ""
-        return proof, f"ray job list --address {job.cluster}"
+    if job.backend in BY_TEXT:
+        return _proof_of_service(job, end, has_code=has_code)
     if end.source is Source.NONE or not (has_code or end.state in _WITHOUT_CODE):
         find = (
             f"grep -lz {LINEAGE_VARIABLE}={job.attempt.lineage if job.attempt else ''} /proc/[0-9]*/environ"
@@ -236,6 +243,16 @@ def proof_of_death(job: WatchedJob, task: Task, end: End) -> tuple[str, str]:
     if not is_local(job.backend):
         recorded = f"on {scheduler_phrase(job.backend, job.cluster)}, {recorded}"
     return recorded, ""  # and see `why_alive`
+
+
+def _proof_of_service(job: WatchedJob, end: End, *, has_code: bool) -> tuple[str, str]:
+    """Return what Ray or Kubernetes shows; and see `why_alive`."""
+    if is_ray(job.backend):
+        proof = f"Ray shows {end.raw_state}" if has_code or end.reason == STOPPED else ""
+        return proof, f"ray job list --address {job.cluster}"
+    proof = "" if end.source is Source.NONE else f"Kubernetes shows {end.raw_state}"
+    context, _, namespace = job.cluster.rpartition("/")
+    return proof, f"kubectl get pods -n {namespace}{context and f' --context {context}'}"
 
 
 def _proof_of_slurm(job: WatchedJob, task: Task, end: End) -> tuple[str, str]:

@@ -27,8 +27,9 @@ from jobmon_core.domain.job.restart.ray_attempts import (
 )
 from jobmon_core.observe.artifacts.find_checkpoints import find_checkpoints
 from jobmon_core.observe.kubectl import ask_pod
+from jobmon_core.scheduler.base import Fate
 from jobmon_core.scheduler.ray.api import PodApi
-from jobmon_core.scheduler.ray.submission import Fate, new_submission_id, submit_through
+from jobmon_core.scheduler.ray.submission import new_submission_id, submit_through
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -33,10 +33,11 @@ from jobmon_core.domain.job.restart.ray_attempts import (
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.patterns.restart_rules import restart_rules
+from jobmon_core.scheduler.base import Fate
 from jobmon_core.scheduler.ray.cluster_state import death_of
 from jobmon_core.scheduler.ray.poll import DELETED, FORGOTTEN, REPLACED
 from jobmon_core.scheduler.ray.ray_job import RayFailed, read_job
-from jobmon_core.scheduler.ray.submission import Fate, submit_through
+from jobmon_core.scheduler.ray.submission import submit_through
 from jobmon_core.store.lineages import RecordedSubmission
 
 if TYPE_CHECKING:

@@ -13,11 +13,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.app.groups.jobs import join_group
-from jobmon_core.app.remote.watch import new_job
+from jobmon_core.app.remote.submitting import begin_lineage, cut_off_attempt, submit_and_watch
 from jobmon_core.app.restarts.first_attempt import refuse_unstoppable
-from jobmon_core.domain.errors import Invalid, SchedulerRejected, StorageFailed
+from jobmon_core.domain.errors import Invalid, StorageFailed
 from jobmon_core.domain.job.job_settings import AttemptPlace, RestartMode
-from jobmon_core.domain.job.restart.model import Attempt, Lineage
 from jobmon_core.domain.job.restart.next_submission import resume_words
 from jobmon_core.domain.job.restart.ray_attempts import (
     attempt_id,
@@ -26,26 +25,24 @@ from jobmon_core.domain.job.restart.ray_attempts import (
     with_working_dir,
     working_dir,
 )
-from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.many.groups.model import checked_name
 from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.scheduler.ray.backend import RAY
 from jobmon_core.scheduler.ray.client import find_service
 from jobmon_core.scheduler.ray.submission import (
-    Fate,
     RaySubmission,
     is_folder_here,
     new_submission_id,
 )
-from jobmon_core.store.lineages import RecordedSubmission
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jobmon_core.context import Context
     from jobmon_core.domain.job.job_settings import JobSettings, RestartSettings
-    from jobmon_core.domain.job.restart.model import Decision
+    from jobmon_core.domain.job.restart.model import Decision, Lineage
     from jobmon_core.domain.job.restart.ray_attempts import Description
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
 _ID_BYTES = 8
 
@@ -82,15 +79,12 @@ def submit_to_ray(
     named = {"submission_id": name, **(with_place(request, place) if place else request)}
 
     def on_saved(job: WatchedJob) -> None:
-        if place and wanted:
-            attempt = Attempt(0, job.id, job.name, RAY.name, service, job.registered_s)
-            recorded = RecordedSubmission(folder=os.getcwd(), script=json.dumps(request))  # noqa: PTH109 - a text
-            lineage = Lineage(place.lineage, job.registered_s, wanted, (attempt,))
-            ctx.lineages.begin(lineage, recorded if wanted.mode is RestartMode.ON else None)
+        begin_lineage(ctx, job, request)
         if group:
             join_group(ctx, group, job, job.name, tell)
 
-    return _submit(ctx, starter, service, named, settings=settings, on_saved=on_saved)
+    submission = RaySubmission(ctx.backend_resources(RAY.name), service, named)
+    return submit_and_watch(ctx, starter, RAY.name, submission, settings=settings, on_saved=on_saved)
 
 
 def _restartable(settings: JobSettings, wanted: RestartSettings, request: dict[str, Any]) -> dict[str, Any]:
@@ -124,39 +118,19 @@ def submit_next_to_ray(
     record: Callable[[str, str], None],
 ) -> None:
     """Submit the further attempt with this number; ``record`` gets its state id and its name."""
-    place = lineage.place(number, decision.checkpoint)
-    jobs = (job for job in ctx.store.all() if isinstance(job, WatchedJob))
-    _submit(
-        ctx,
-        MonitorStarter(ctx),
+    cut_off = cut_off_attempt(ctx, settings)
+    submission = RaySubmission(
+        ctx.backend_resources(RAY.name),
         lineage.attempts[0].cluster,
         next_request(ctx, lineage, number, decision),
-        settings=replace(settings, restart=lineage.settings, attempt=place),
-        on_saved=lambda job: record(job.id, job.name),
-        cut_off=next((job for job in jobs if job.settings and job.settings.attempt == place), None),
+        cut_off.job_id if cut_off else 0,
     )
-
-
-def _submit(
-    ctx: Context,
-    starter: MonitorStarter,
-    service: str,
-    description: Mapping[str, object],
-    *,
-    settings: JobSettings | None,
-    on_saved: Callable[[WatchedJob], None],
-    cut_off: WatchedJob | None = None,
-) -> tuple[WatchedJob, str]:
-    number = cut_off.job_id if cut_off else 0
-    submission = RaySubmission(ctx.backend_resources(RAY.name), service, description, number)
-    job = cut_off or new_job(ctx, RAY.name, submission.record(), settings)
-    if not cut_off:
-        ctx.store.save(job)
-    result = submission.submit()
-    if result.fate is Fate.REFUSED:
-        ctx.store.path(job.id).unlink(missing_ok=True)
-        submission.discard()
-        raise SchedulerRejected(result.why)
-    on_saved(job)
-    starter.watch(job.id)
-    return job, "" if result.fate is Fate.ACCEPTED else result.why
+    submit_and_watch(
+        ctx,
+        MonitorStarter(ctx),
+        RAY.name,
+        submission,
+        settings=settings,
+        on_saved=lambda job: record(job.id, job.name),
+        cut_off=cut_off,
+    )

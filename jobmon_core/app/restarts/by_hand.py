@@ -16,7 +16,7 @@ from jobmon_core.app.jobs.overview import may_still_run
 from jobmon_core.app.restarts.lineages import wake_monitor
 from jobmon_core.app.restarts.submit_attempt import submit_attempt
 from jobmon_core.app.runs.rerun import plan_rerun
-from jobmon_core.domain.backends import is_ray, submit_words
+from jobmon_core.domain.backends import BY_TEXT, is_ray, submit_words
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job.job_settings import RestartMode, RestartSettings
 from jobmon_core.domain.job.restart.model import (
@@ -112,6 +112,8 @@ def _notes(job: WatchedJob, lineage: Lineage | None) -> Iterator[str]:
 def _program(job: WatchedJob, kept: RecordedSubmission) -> tuple[str, ...]:
     if is_ray(job.backend):
         return (*submit_words(job.backend), "--", job.command)
+    if job.backend in BY_TEXT:
+        return (*submit_words(job.backend), job.name)
     if kept.run is None:
         return submit_words(job.backend)
     host = ("--host", job.cluster) if job.remote else ()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.restarts.pick import is_still, set_aside
 from jobmon_core.app.processes.run import command_submitter
+from jobmon_core.app.remote.kubernetes import submit_next_to_kubernetes
 from jobmon_core.app.remote.ray_cluster import submit_next_to_ray
 from jobmon_core.app.remote.watch import run_on_host
 from jobmon_core.app.runs.recorded import become_like, script_path, tracker_ids, with_script
@@ -21,7 +22,7 @@ from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.app.sbatch_arguments import readable
 from jobmon_core.app.submit import SubmitJob
 from jobmon_core.app.submit_once import Reply, helper_runs, reply_to, run_in_session
-from jobmon_core.domain.backends import is_local, is_ray
+from jobmon_core.domain.backends import BY_TEXT, is_local, is_ray, scheduler_phrase
 from jobmon_core.domain.before.batch_script.request import read_request
 from jobmon_core.domain.errors import (
     AlreadyWatched,
@@ -104,8 +105,8 @@ class _SubmitAttempt:
         self.previous, self.decision = previous, decision
         if decision.verdict is not Verdict.RESTART:  # what was refused, and not told before a kill
             return SubmissionResult(why=decision.why, decision=decision)
-        if is_ray(previous.backend):
-            return self._obstacle() or self._submitted_to_ray()
+        if previous.backend in BY_TEXT:
+            return self._obstacle() or self._submitted_to_service()
         if self.lineage.submitting:
             become_like(self._recorded())
             result = self._resolved(self.lineage.submitting)
@@ -212,9 +213,10 @@ class _SubmitAttempt:
         why = f"the submission {origin_text(self.decision.checkpoint)} was refused: {problem}"
         return self._given_up("refused", why)  # the reason may pass, e.g. a limit of submitted jobs
 
-    def _submitted_to_ray(self) -> SubmissionResult:
+    def _submitted_to_service(self) -> SubmissionResult:
+        submit_next = submit_next_to_ray if is_ray(self.previous.backend) else submit_next_to_kubernetes
         try:
-            submit_next_to_ray(
+            submit_next(
                 self.ctx,
                 self.lineage,
                 self.number,
@@ -223,7 +225,8 @@ class _SubmitAttempt:
                 record=self._record_id,
             )
         except SchedulerRejected as error:
-            return self._given_up("refused", f"Ray did not accept it: {error}")
+            where = scheduler_phrase(self.previous.backend, self.previous.cluster)
+            return self._given_up("refused", f"{where} did not accept it: {error}")
         known = self.lineage.attempt(self.number)
         return SubmissionResult(job=known.job if known else "")
 

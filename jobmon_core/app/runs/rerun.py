@@ -12,7 +12,7 @@ from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import may_still_run
 from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.app.sbatch_arguments import readable, split
-from jobmon_core.domain.backends import is_ray, submit_words, url_of
+from jobmon_core.domain.backends import BY_TEXT, is_ray, submit_words, url_of
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.many.provenance.compare import changed_lines, script_path, unified
@@ -112,6 +112,11 @@ def _complete_record(ctx: Context, job: WatchedJob) -> tuple[RunRecord, Script]:
         raise JobmonError(
             f"job {job.ref} ran on a Ray cluster, and jobmon does not record the options of such a job; "
             f"submit it again with them: {_ray_command(job)}"
+        )
+    if job.backend in BY_TEXT:
+        raise JobmonError(
+            f"{job.name} ran on Kubernetes, and jobmon does not record the file of such a job; submit it "
+            "again: `jobmon submit --backend kubernetes FILE`"
         )
     record = ctx.run_record(job.id).taken()
     path = script_path(job, record)

@@ -45,5 +45,7 @@ KUBERNETES = Backend(
     cancel_command=_cancel_command,
     remote_jobs=deferred("kubernetes.client", "KubeScheduler"),
     manual_commands=_manual_commands,
+    job_control=deferred("kubernetes.control", "KubeControl"),
+    processes_left=deferred("kubernetes.control", "processes_left"),
     outage_words=_OUTAGE,
 )

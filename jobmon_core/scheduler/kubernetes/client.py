@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import SchedulerRejected, SchedulerUnavailable, StorageFailed, UnknownJob
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
-from jobmon_core.scheduler.base import RemoteJob
 from jobmon_core.scheduler.kubernetes.kubectl import Kubectl, KubeFailed
 from jobmon_core.scheduler.kubernetes.objects import read_list
 from jobmon_core.scheduler.kubernetes.reading import KINDS, POD, WORDS
 from jobmon_core.scheduler.kubernetes.records import (
-    FURTHER_LOGS,
     KubeJobFolder,
     Registered,
     Reply,
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.slurm.log_paths import LogPaths
     from jobmon_core.domain.slurm.rows import RecordAnswer
-    from jobmon_core.scheduler.base import BackendResources
+    from jobmon_core.scheduler.base import BackendResources, RemoteJob
     from jobmon_core.scheduler.kubernetes.objects import KubeObject, Pod
 
 _TIMEOUT_S = 240.0
@@ -159,16 +157,7 @@ class KubeScheduler(WithoutAccounting):
         job = folder.registered()
         if job is None:
             raise StorageFailed(f"the record of job {folder.job_id} cannot be read")
-        return RemoteJob(
-            JobRef(folder.job_id),
-            self.service,
-            job.full_name,
-            folder.logs,
-            workdir="/",
-            command=job.command,
-            submit_s=job.submit_s,
-            further_logs=FURTHER_LOGS if job.has_several_pods else "",
-        )
+        return folder.remote_job(job)
 
 
 def _with_details(job: Registered, found: KubeObject | Pod) -> Registered:

@@ -18,6 +18,10 @@ _REQUEST = "--request-timeout=20s"
 _LOG_NOISE = re.compile(r"^[EWI]\d{4} .*$\n?", re.MULTILINE)
 _UNKNOWN_TYPE = "doesn't have a resource type"
 _MAX_WHY = 300
+_REFUSALS = (
+    *("(Invalid)", "(Forbidden)", "(BadRequest)", "(NotFound)", "(Unauthorized)", "logged in"),
+    *("error validating", "no matches for kind", "was refused", "no such host", "does not exist"),
+)
 
 
 class KubeFailed(SchedulerUnavailable):
@@ -39,18 +43,14 @@ class KubeFailed(SchedulerUnavailable):
         """Whether it refused to create an object, since there is one of this name."""
         return "(AlreadyExists)" in self.said
 
+    def names_unknown_field(self, name: str) -> bool:
+        """Whether the cluster is too old for a field."""
+        return "unknown field" in self.said and name in self.said
+
     @property
     def is_refusal(self) -> bool:
-        """Whether the server, or kubectl before it, took the request and rejected it."""
-        words = (
-            "(Invalid)",
-            "(Forbidden)",
-            "(BadRequest)",
-            "(NotFound)",
-            "error validating",
-            "no matches for kind",
-        )
-        return not self.is_sent or any(word in self.said for word in words)
+        """Whether the server, or kubectl before it, rejected the request, or no server got it."""
+        return not self.is_sent or any(word in self.said for word in _REFUSALS)
 
 
 def where(service: str) -> tuple[str, ...]:

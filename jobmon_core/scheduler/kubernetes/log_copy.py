@@ -92,16 +92,18 @@ def _with_slots(folder: KubeJobFolder, pods: Sequence[Pod]) -> CopyState:
     is_alone = job is not None and not job.has_several_pods
     alive = {pod.uid for pod in pods if not pod.has_ended}
     for pod in sorted(pods, key=lambda each: (each.index.zfill(6), each.created_s or 0, each.name)):
-        if pod.uid in state.pods:
-            continue
-        follows = is_alone or not pod.has_ended
-        used = {log.slot for uid, log in state.pods.items() if uid in alive or not follows}
-        slot = next(number for number in range(len(used) + 1) if number not in used)
-        if pod.index.isdecimal() and not is_alone:
-            slot = int(pod.index)
-        if slot < _MAX_PODS:
+        if pod.uid not in state.pods:
+            follows = is_alone or not pod.has_ended
+            used = {log.slot for uid, log in state.pods.items() if uid in alive or not follows}
+            slot = _slot(pod, used, is_alone=is_alone)
             state = CopyState({**state.pods, pod.uid: PodLog(slot, pod.name)})
-    return state
+    return CopyState({uid: log for uid, log in state.pods.items() if log.slot < _MAX_PODS})
+
+
+def _slot(pod: Pod, used: set[int], *, is_alone: bool) -> int:
+    if pod.index.isdecimal() and not is_alone:
+        return int(pod.index)
+    return next(number for number in range(len(used) + 1) if number not in used)
 
 
 def _copy(kubectl: Kubectl, folder: KubeJobFolder, known: PodLog, pod: Pod, container: Container) -> PodLog:

@@ -141,6 +141,14 @@ def _exit_of(pod: Pod, container: Container, *, is_last: bool) -> PodEnd:
     return PodEnd(pod.name, state, reason, code, ended.started_s, ended.finished_s, is_last)
 
 
+def is_seen_to_end(pod: Pod) -> bool:
+    """Whether its node reported that all its containers ended; others may only say so of it."""
+    own = [each for each in pod.containers if not each.is_init]
+    return (
+        pod.has_ended and bool(own) and all(each.exit and each.exit.reason != _UNKNOWN_EXIT for each in own)
+    )
+
+
 def latest_failure(ends: list[PodEnd]) -> PodEnd | None:
     """The failure that decides; those of pods count before those of containers that were restarted."""
     failures = [each for each in ends if not each.is_good]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.backends import KUBE_STUCK
 from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.job.restart.kubernetes_attempts import TOKEN_KEY
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.kubernetes.kubectl import Kubectl, KubeFailed
 from jobmon_core.scheduler.kubernetes.log_copy import copy_logs
@@ -137,9 +138,6 @@ def _look(kubectl: Kubectl, each: Followed, shown: _Shown, now_s: float) -> Foll
     return _read(each, own, lambda ends: read(found, own, ends, now_s), now_s, found.limit_s)
 
 
-TOKEN_KEY = "jobmon/submission"  # noqa: S105 - the annotation with the token of a submission
-
-
 def _read(
     each: Followed,
     pods: Sequence[Pod],
@@ -213,7 +211,7 @@ def _missing(kubectl: Kubectl, each: Followed, pods: Sequence[Pod], now_s: float
         shown = read_list(kubectl.json("get", resource, job.name))
     except KubeFailed as error:
         if not error.is_absence_of(job.name):
-            return each  # nothing is known; the next look asks again
+            return _unseen(each)  # nothing is known; the next look asks again
         return _gone(each, pods, GONE, now_s)
     objects, found = shown or ([], [])
     uids = {*(item.uid for item in objects), *(item.uid for item in found)}
@@ -222,11 +220,18 @@ def _missing(kubectl: Kubectl, each: Followed, pods: Sequence[Pod], now_s: float
     return each  # it appeared meanwhile
 
 
+def _unseen(each: Followed) -> Followed:
+    if each.before.row:
+        return each
+    row = job_row(each, Reading(JobState.PENDING, "Kubernetes has not shown it yet"), [])
+    return each._replace(after=replace(each.before, row=row))
+
+
 def _gone(each: Followed, pods: Sequence[Pod], why: str, now_s: float) -> Followed:
     job, before = each.job, each.before
     if not job.uid:
         if now_s - job.at_s < APPEARS_WITHIN_S:
-            return each
+            return _unseen(each)
         return each._replace(after=replace(before, gone_why=_NEVER_SEEN))
     alive = [pod for pod in pods if not pod.has_ended]
     if alive:

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from jobmon_core.domain.errors import StateUnreadable
+from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
+from jobmon_core.scheduler.base import RemoteJob
 from jobmon_core.scheduler.kubernetes.pods import PodEnd  # noqa: TC001 - json_codec reads the hints
 from jobmon_core.scheduler.numbered_files import read_record, reserve_folder, write_record
 from jobmon_core.scheduler.records import StatusRow  # noqa: TC001 - json_codec reads the hints
@@ -118,9 +120,25 @@ class KubeJobFolder(NamedTuple):
         if status.is_final and not before.is_final:
             (self.path / "ended").touch()
 
-    def note_cancelled(self) -> None:
-        """The user had jobmon delete it."""
-        (self.path / "cancelled").touch()
+    def note_cancelled(self, *, is_so: bool = True) -> None:
+        """The user has jobmon delete it."""
+        if is_so:
+            (self.path / "cancelled").touch()
+        else:
+            (self.path / "cancelled").unlink(missing_ok=True)
+
+    def remote_job(self, job: Registered) -> RemoteJob:
+        """As the use cases take it."""
+        return RemoteJob(
+            JobRef(self.job_id),
+            job.service,
+            job.full_name,
+            self.logs,
+            workdir="/",
+            command=job.command,
+            submit_s=job.submit_s,
+            further_logs=FURTHER_LOGS if job.has_several_pods else "",
+        )
 
     @property
     def is_cancelled(self) -> bool:

@@ -20,13 +20,12 @@ import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected, StorageFailed
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.scheduler.base import RemoteJob
+from jobmon_core.scheduler.base import Fate, RemoteJob, SubmitResult
 from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY, RayFailed
 from jobmon_core.scheduler.ray.records import RayJobFolder, Registered, all_folders, new_folder
 from jobmon_core.system.helper import Helper, HelperFailed
@@ -52,22 +51,6 @@ _MAX_UNSENT = 3
 _WORKING_DIR = "working_dir"
 FOLDER_KEY = "jobmon_folder"  # in the metadata of a job: HOST:PATH of the folder that was sent for it
 _TAKEN = "the Ray cluster has a job with this submission id already"
-
-
-class Fate(StrEnum):
-    """What became of a submission."""
-
-    ACCEPTED = "accepted"
-    REFUSED = "refused"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class SubmitResult:
-    """With the reason unless it was accepted."""
-
-    fate: Fate
-    why: str = ""
 
 
 def new_submission_id() -> str:

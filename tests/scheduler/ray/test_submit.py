@@ -15,12 +15,13 @@ from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.job.restart.model import why_alive
 from jobmon_core.domain.slurm.rows import NotListed
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.scheduler.base import Fate, SubmitResult
 from jobmon_core.scheduler.ray import submission as submit
 from jobmon_core.scheduler.ray.api import RayApi
 from jobmon_core.scheduler.ray.client import RayScheduler, processes_left
 from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY
 from jobmon_core.scheduler.ray.records import RayJobFolder
-from jobmon_core.scheduler.ray.submission import Fate, RaySubmission, SubmitResult, package_of, send
+from jobmon_core.scheduler.ray.submission import RaySubmission, package_of, send
 from tests.support.fake_ray import FakeRay, ray_job, ray_resources
 
 JOB = {"submission_id": "jobmon-1", "entrypoint": "python train.py"}
