@@ -33,7 +33,7 @@ _ENDED = {"FINISHED": RunStatus.FINISHED, "FAILED": RunStatus.FAILED, "KILLED": 
 _STATUS = {"RUNNING": RunStatus.RUNNING, **_ENDED}
 _NUMBERS = {"1": "RUNNING", "2": "SCHEDULED", "3": "FINISHED", "4": "FAILED", "5": "KILLED"}  # in meta.yaml
 _INFINITE = 1.797e308  # the database has the largest float in place of an infinite one
-_META, _METRICS = "meta.yaml", "metrics"
+_DATABASE, _META, _METRICS = "mlflow.db", "meta.yaml", "metrics"
 _LEVELS = 4  # from the folder with mlruns down to a run's
 _MAX_META, _MAX_PARAM = 2**16, 2**10  # bytes
 _TAIL = 2**16  # bytes of a file of metrics that is too long
@@ -41,9 +41,11 @@ _LINE_FIELDS = 3
 
 
 def look(place: str, before: Cursor | None, limits: Limits) -> tuple[tuple[TrackerRun, ...], Cursor]:
-    """Return the runs at ``place``: a database, a folder with one, mlruns, or a folder in or around that."""
+    """Return the runs at ``place``: a database, a folder with mlflow.db, or one in or around mlruns."""
     this = Look(place, before, limits)
-    look_at(files_below(place, lambda name: name.endswith((".db", ".sqlite")), levels=1), _Tables(), this)
+    # another database in a folder is of another program
+    databases = files_below(place, lambda name: name == _DATABASE or place.endswith(f"/{name}"), levels=1)
+    look_at(databases, _Tables(), this)
     metas = sorted(files_below(place, _META.__eq__, _LEVELS), key=lambda file: -file.modified_ns)
     for meta in metas:
         if len(this.runs) >= limits.max_runs:

@@ -66,6 +66,15 @@ def test_only_new_rows_are_read_by_the_next_look(tmp_path: Path, database: sqlit
     assert looked(tmp_path, cursor) == (run, cursor)
 
 
+def test_the_database_of_another_program_is_left_alone_unless_it_is_named(
+    tmp_path: Path, database: sqlite3.Connection
+) -> None:
+    insert(database, range(3))
+    (tmp_path / "study.db").write_bytes((tmp_path / "mlflow.db").read_bytes())
+    assert looked(tmp_path)[0].place == str(tmp_path / "mlflow.db")
+    assert looked(tmp_path / "study.db")[0].place == str(tmp_path / "study.db")
+
+
 def test_a_run_that_ends_says_so_without_new_values(tmp_path: Path, database: sqlite3.Connection) -> None:
     insert(database, range(3))
     run, cursor = looked(tmp_path)
