@@ -20,6 +20,7 @@ from jobmon.views.model import (
 from jobmon.views.progress import eta
 from jobmon.views.restarts import lineage_text
 from jobmon.views.tasks import time_rows
+from jobmon.views.trackers import tracker_text
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.overview import end_text
 from jobmon_core.domain.before.pending.wait import wait_json
@@ -139,6 +140,7 @@ def figures_of(data: ReportData) -> list[tuple[str, str]]:
         ("speed", pace_text(data)),
         ("loss", _loss_text(data)),
         ("metrics", ", ".join(metrics(progress)) if progress else ""),
+        ("tracker", "; ".join(tracker_text(run, data.live, data.now_s) for run in data.live.tracked)),
     ]
 
 

@@ -14,6 +14,7 @@ from jobmon_core.analysis.job_logs import written_logs
 from jobmon_core.app.sbatch_arguments import split
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected, StateUnreadable, StorageFailed
 from jobmon_core.domain.job.restart.next_submission import tracker_variables
+from jobmon_core.domain.logs.tracker import TrackerRun
 from jobmon_core.observe.logs.read import read_head
 from jobmon_core.store.home import COPY_PREFIX
 from jobmon_core.system.environment import own_secrets
@@ -123,12 +124,14 @@ def script_path(recorded: RecordedSubmission) -> str:
 
 def tracker_ids(ctx: Context, lineage: Lineage, recorded: RecordedSubmission) -> dict[str, str]:
     """Return the variables by which a further attempt goes on in the tracker's run of the first one."""
-    lines: list[str] = []
+    lines, runs = list[str](), list[TrackerRun]()
     with suppress(StateUnreadable):  # the user may have removed it
         job = ctx.store.load(lineage.attempts[0].state_id)
         for path in {path for task in job.tasks.values() for path in written_logs(job, task)}:
             lines += read_head(path).texts
-    return tracker_variables(lines, recorded.environment)
+        for followed in ctx.progress_file(job.id).read().tasks.values():
+            runs += followed.tracked
+    return tracker_variables(lines, recorded.environment, runs)
 
 
 def _content(path: str) -> bytes | None:

@@ -26,6 +26,7 @@ class Lead(NamedTuple):
 
 _MAX_CHARS = 1000  # of such a line
 _COLOURS = re.compile(r"\x1b\[[\d;]*m")
+_LABEL = re.compile(r"^\d+: ")  # of srun --label
 _PATH = r"[\"'`]?(?P<path>[^\"'`]*[^\s\"'`.:])"
 _WORD = r"[\"'`]?(?P<path>[^\s\"'`,;]*[^\s\"'`,;.:)])"
 _MUST_HOLD = re.compile(
@@ -66,7 +67,7 @@ def leads_in_log(lines: Iterable[str]) -> list[Lead]:
     for line in lines:
         if len(line) > _MAX_CHARS or not (_MUST_HOLD.search(line) or line.startswith("* ")):
             continue
-        text = _COLOURS.sub("", line).strip()
+        text = _LABEL.sub("", _COLOURS.sub("", line).strip())
         if said := _TRACKIO.search(text):
             trackio[said["what"] or "run"] = said["value"]
         found += _in_line(text)

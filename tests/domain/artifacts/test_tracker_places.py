@@ -19,6 +19,7 @@ PAGE = "https://wandb.ai/ada/train/runs/3fk2a1xz"
             f"\x1b[34m\x1b[1mwandb\x1b[0m: Run data is saved locally in \x1b[35m\x1b[1m{RUN}\x1b[0m",
             Lead(Tracker.WANDB, RUN, is_own=True),
         ),
+        (f"0: wandb: Run data is saved locally in {RUN}", Lead(Tracker.WANDB, RUN, is_own=True)),
         (f"wandb: wandb sync {RUN}", Lead(Tracker.WANDB, RUN, is_own=True)),
         (
             "wandb: Find logs at: ./wandb/run-20261129_215503-3fk2a1xz/logs",

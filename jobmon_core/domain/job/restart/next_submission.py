@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 
 from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings
 from jobmon_core.domain.job.tracking.new_job import NewJob
+from jobmon_core.domain.logs.progress.tracked import is_offline
+from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
 
 _CHECKPOINT = "{path}"
 _ALL, _NOTHING = "ALL", ("NONE", "NIL")
@@ -71,8 +73,10 @@ def resume_words(resume_arg: str, path: str) -> tuple[str, ...]:
     return ()
 
 
-def tracker_variables(lines: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what to add to the environment of a further attempt.
+def tracker_variables(
+    lines: Iterable[str], environment: Mapping[str, str], runs: Iterable[TrackerRun] = ()
+) -> dict[str, str]:
+    """Return what to add to the environment of a further attempt, by the log and the ``runs`` of the first.
 
     A variable that the environment of the first attempt holds stays as it is, even if it is empty.
     """
@@ -87,6 +91,9 @@ def tracker_variables(lines: Iterable[str], environment: Mapping[str, str]) -> d
         elif found := _MLFLOW_RUN.search(line):
             mlflow.add(found[1])
         is_kept &= _WANDB_SWEEP.search(line) is None
+    known = [run for run in runs if run.run_id and not is_offline(run)]
+    wandb |= {run.run_id for run in known if run.tracker is Tracker.WANDB}
+    mlflow |= {run.run_id for run in known if run.tracker is Tracker.MLFLOW}
     if len(wandb) == 1 and is_kept:  # of several runs, one id would make one
         added[_WANDB_ID] = wandb.pop()
     if environment.get(_WANDB_ID) or (_WANDB_ID in added and _WANDB_ID not in environment):

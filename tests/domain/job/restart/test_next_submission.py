@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from jobmon_core.domain.job.job_settings import AttemptPlace
@@ -11,6 +13,7 @@ from jobmon_core.domain.job.restart.next_submission import (
     tracker_variables,
     variables_of,
 )
+from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
 
 FIRST = variables_of(AttemptPlace("1f2e"))
 WANDB = [
@@ -122,3 +125,14 @@ def test_what_the_user_has_set_stays(environment: dict[str, str], added: dict[st
 )
 def test_without_one_run_that_is_certain_nothing_is_passed_on(lines: list[str]) -> None:
     assert tracker_variables(lines, {}) == {}
+
+
+def test_a_run_that_only_the_files_of_its_tracker_show_is_continued_too() -> None:
+    mlflow = TrackerRun(Tracker.MLFLOW, "ab" * 16, place="/data/mlflow.db")
+    assert tracker_variables([], {}, [mlflow]) == {"MLFLOW_RUN_ID": "ab" * 16}
+    assert tracker_variables([], {}, [mlflow, replace(mlflow, run_id="cd" * 16)]) == {}
+    assert tracker_variables([], {"MLFLOW_RUN_ID": ""}, [mlflow]) == {}
+    online = TrackerRun(Tracker.WANDB, "3fk2a1", place="/data/wandb/run-20261129_1-3fk2a1")
+    assert tracker_variables([], {}, [online]) == {"WANDB_RUN_ID": "3fk2a1", "WANDB_RESUME": "allow"}
+    assert tracker_variables([], {}, [replace(online, place="/data/wandb/offline-run-1-3fk2a1")]) == {}
+    assert tracker_variables([], {}, [TrackerRun(Tracker.TENSORBOARD, "exp1")]) == {}
