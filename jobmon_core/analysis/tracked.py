@@ -191,10 +191,8 @@ def _size(path: str) -> int:
 
 def _read(job: WatchedJob, lead: Lead, before: Cursor | None) -> tuple[tuple[TrackerRun, ...], Cursor]:
     from jobmon_core.observe.trackers.building import Limits  # most jobs log to no tracker
-    from jobmon_core.observe.trackers.readers import READERS, look
+    from jobmon_core.observe.trackers.readers import look
 
-    if lead.tracker not in READERS:
-        return (), Cursor()
     track = job.own_settings.track or _NO_TRACK
     try:
         return look(lead.tracker, lead.path, before, Limits(frozenset((*track.metrics, track.loss))))
@@ -209,7 +207,8 @@ def _own_run(
     """Return the run of this task at a place, or one that only says why it is not known."""
     is_named = lead.tracker in (job.own_settings.track or _NO_TRACK).places
     own = own_files(job, task, Origin.NAMED if is_named else Origin.FOUND)
-    runs = [run for run in found if not lead.run or lead.run in (run.run_id, run.name)]
+    # one without an id only says why nothing is known
+    runs = [run for run in found if not lead.run or lead.run in (run.run_id, run.name) or not run.run_id]
     resumed = {(each.tracker, each.run_id) for each in state.earlier}
     runs = [
         run
