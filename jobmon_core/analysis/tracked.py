@@ -23,6 +23,7 @@ from jobmon_core.domain.logs.progress.events.tracker_news import TrackerTold
 from jobmon_core.domain.logs.progress.log.judge import with_total
 from jobmon_core.domain.logs.progress.tracked import (
     counts_steps,
+    may_lead_log,
     one_run,
     progress_of,
     samples_of,
@@ -97,6 +98,10 @@ class Tracked(NamedTuple):
 
     progress: Progress | None = None
     of: TrackerRun | None = None  # whose steps count
+
+    def beside(self, of_log: Progress | None, printed: Progress | None) -> Progress | None:
+        """Return the progress of the log, of which it ``printed`` a part, with what the runs add to it."""
+        return with_tracked(of_log, self.progress, may_lead=may_lead_log(self.of, printed))
 
     def samples(self, history: History, now_s: float) -> Iterable[Sample]:
         """Return the new samples of a task whose log shows no progress."""

@@ -115,6 +115,18 @@ def test_the_log_wins_where_it_shows_progress(job: Training) -> None:
     assert progress.metrics == {"val/accuracy": 0.875}
 
 
+def test_a_step_that_a_warning_mentions_is_not_the_progress(job: Training) -> None:
+    path = job.events()
+    job.train(path, range(1, 11))
+    job.later(1.0, "[WARN] Loss spike: loss is 9 (step 10)\n")
+    job.train(path, range(11, 31))
+    followed = job.saved.tasks[""]
+    assert followed.progress is not None
+    assert followed.progress.current == 30
+    assert followed.progress.loss == pytest.approx(1 / 30)
+    assert [each.current for each in followed.history.samples] == list(range(1, 31))
+
+
 def test_a_stall_needs_a_tracker_that_is_silent_too(job: Training) -> None:
     path = job.events()
     for step in range(10, 60, 10):

@@ -22,7 +22,7 @@ from jobmon_core.domain.job.own_files import OwnFiles
 from jobmon_core.domain.logs.progress.estimate import ROUGH, estimate_or_printed
 from jobmon_core.domain.logs.progress.events.ongoing import unusual_pause_s
 from jobmon_core.domain.logs.progress.model import Estimate, History
-from jobmon_core.domain.logs.progress.tracked import with_tracked
+from jobmon_core.domain.logs.progress.tracked import may_lead_log, with_tracked
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader, read_progress
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.logs.progress.log.fold import ReaderState
     from jobmon_core.domain.logs.progress.model import Progress
+    from jobmon_core.domain.logs.tracker import TrackerRun
     from jobmon_core.domain.slurm.job_ids import JobRef
 
 _NO_SETTINGS, _NO_HISTORY, _NO_ESTIMATE = JobSettings(), History(), Estimate()
@@ -90,6 +91,7 @@ class LogProgress:
     own: OwnFiles = _ANY_FILES  # its checkpoints are among these
     artifacts: Artifacts = _NO_ARTIFACTS  # as its monitor last saw them
     tracked: Progress | None = None  # likewise, with what its trackers say; None without any
+    tracker_run: TrackerRun | None = None  # whose steps count
     _state: ReaderState | None = field(default=None, init=False)
 
     def read(self, *, ended: bool = False) -> ProgressReport:
@@ -103,7 +105,8 @@ class LogProgress:
         self._state = read_progress(self.paths, self._state, patterns, ended=ended)
         unread = tuple(f"{each.path} {each.problem}" for each in self._state.files if each.problem)
         progress = with_known_total(self._state.progress, self.settings, self.checkpoints, self.own)
-        progress = with_tracked(progress, self.tracked)
+        may_lead = may_lead_log(self.tracker_run, self._state.progress)
+        progress = with_tracked(progress, self.tracked, may_lead=may_lead)
         return ProgressReport(progress, last_write_s(self.paths), unread, self.paths)
 
     def estimated(self, report: ProgressReport, now_s: float) -> ProgressReport:
@@ -146,6 +149,7 @@ def _logs_of_task(job: WatchedJob, task: Task, known: JobProgress) -> LogProgres
         own=own_files(job, task),
         artifacts=known.artifacts_of(task.key),
         tracked=followed.progress if followed.tracked else None,
+        tracker_run=next(iter(followed.tracked), None),
     )
 
 

@@ -77,7 +77,7 @@ _NOT_OUTPUT = re.compile(
     r"(?:^|/)(?:wandb|mlruns|swanlog|\.[^./][^/]*|[^/]*cache[^/]*|site-packages)(?:/|$)", re.IGNORECASE
 )
 _ASSIGNED = re.compile(
-    r"^\s*(?:export\s+|readonly\s+|local\s+)?([A-Za-z_]\w*)=(\"[^\"\n]*\"|'[^'\n]*'|[^\s;&|]*)"
+    r"\s*(?:export\s+|readonly\s+|local\s+)?([A-Za-z_]\w*)=(\"[^\"\n]*\"|'[^'\n]*'|[^\s;&|]*)"
 )
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 _MAX_LINE = 2000
@@ -112,9 +112,11 @@ def script_lines(text: str, variables: Mapping[str, str]) -> Iterator[tuple[str,
     for line in text.replace("\\\n", " ").split("\n"):
         if line.lstrip().startswith("#") or len(line) > _MAX_LINE:
             continue
-        if assigned := _ASSIGNED.match(line):
+        assigned = _ASSIGNED.match(line)
+        while assigned:  # export A=1 B=2
             value = assigned[2]
             known[assigned[1]] = value if value.startswith("'") else _expanded(value, known)
+            assigned = _ASSIGNED.match(line, assigned.end())
         yield _expanded(line, known), known
 
 

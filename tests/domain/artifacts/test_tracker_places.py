@@ -87,6 +87,7 @@ def test_other_lines_lead_nowhere(line: str) -> None:
         ("python train.py --log-dir=/tb/$SLURM_JOB_ID", [Lead(Tracker.TENSORBOARD, "/tb/12")]),
         ("python train.py --tensorboard-dir tb \\\n  --lr 1", [Lead(Tracker.TENSORBOARD, "tb")]),
         ("ROOT=/big\nexport WANDB_DIR=$ROOT/w", [Lead(Tracker.WANDB, "/big/w/wandb")]),
+        ("export A=1 TRACKIO_DIR=/big/$A python x.py", [Lead(Tracker.TRACKIO, "/big/1")]),
         ("export TRACKIO_DIR='/big/t'", [Lead(Tracker.TRACKIO, "/big/t")]),
         ("export MLFLOW_TRACKING_URI=sqlite:///mlflow.db", [Lead(Tracker.MLFLOW, "mlflow.db")]),
         ("mlflow run . --tracking-uri file:///big/mlruns", [Lead(Tracker.MLFLOW, "/big/mlruns")]),

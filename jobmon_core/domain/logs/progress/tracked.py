@@ -77,13 +77,18 @@ def _is_telling(name: str) -> bool:
     return bool(_OF_VALIDATION.search(name)) or is_measured(name)
 
 
-def with_tracked(progress: Progress | None, tracked: Progress | None) -> Progress | None:
+def with_tracked(
+    progress: Progress | None, tracked: Progress | None, *, may_lead: bool = False
+) -> Progress | None:
     """Return the progress by the log, with what only the tracker knows; that of the tracker without any.
 
-    The log is fresher, and the two may count different things, so the count and the total are of one of them.
+    The two may count different things, so the count and the total are of one of them: the log, which is
+    fresher, unless the tracker is ahead and ``may_lead``, see `may_lead_log`.
     """
     if progress is None or tracked is None:
         return progress or tracked
+    if may_lead and tracked.current > progress.current and progress.unit == tracked.unit:
+        progress, tracked = tracked, progress
     further = {name: value for name, value in tracked.metrics.items() if name not in progress.metrics}
     metrics = dict([*progress.metrics.items(), *further.items()][:MAX_METRICS])
     return replace(
@@ -94,6 +99,15 @@ def with_tracked(progress: Progress | None, tracked: Progress | None) -> Progres
         epoch=tracked.epoch if progress.epoch is None and progress.unit != "epoch" else progress.epoch,
         metrics=metrics,
     )
+
+
+def may_lead_log(run: TrackerRun | None, printed: Progress | None) -> bool:
+    """Whether the count of a run says more than that of the log, if it is ahead.
+
+    A number of a step without a total may be that of a warning, e.g. ``loss is 9 (step 14)``.
+    """
+    has_total = printed is not None and (printed.total is not None or bool(printed.unclear))
+    return run is not None and counts_steps(run) and not has_total
 
 
 def samples_of(run: TrackerRun, progress: Progress, history: History, now_s: float) -> Iterator[Sample]:
