@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings
@@ -74,26 +74,18 @@ def resume_words(resume_arg: str, path: str) -> tuple[str, ...]:
 
 
 def tracker_variables(
-    lines: Iterable[str], environment: Mapping[str, str], runs: Iterable[TrackerRun] = ()
+    lines: Iterable[str], environment: Mapping[str, str], runs: Sequence[TrackerRun] = ()
 ) -> dict[str, str]:
     """Return what to add to the environment of a further attempt, by the log and the ``runs`` of the first.
 
     A variable that the environment of the first attempt holds stays as it is, even if it is empty.
     """
-    wandb, mlflow, added = set[str](), set[str](), dict[str, str]()
-    is_kept = environment.get("WANDB_MODE", "").lower() not in _NOT_ONLINE
+    wandb, mlflow, is_sweep = _runs_in(lines)
+    wandb |= _ids(runs, Tracker.WANDB)
+    mlflow |= _ids(runs, Tracker.MLFLOW)
+    is_kept = environment.get("WANDB_MODE", "").lower() not in _NOT_ONLINE and not is_sweep
     is_kept &= "WANDB_SWEEP_ID" not in environment and environment.get(_WANDB_RESUME) != "never"
-    for line in lines:
-        if len(line) > _MAX_CHARS:
-            continue
-        if found := _WANDB_RUN.search(line):
-            wandb.add(found[1])
-        elif found := _MLFLOW_RUN.search(line):
-            mlflow.add(found[1])
-        is_kept &= _WANDB_SWEEP.search(line) is None
-    known = [run for run in runs if run.run_id and not is_offline(run)]
-    wandb |= {run.run_id for run in known if run.tracker is Tracker.WANDB}
-    mlflow |= {run.run_id for run in known if run.tracker is Tracker.MLFLOW}
+    added: dict[str, str] = {}
     if len(wandb) == 1 and is_kept:  # of several runs, one id would make one
         added[_WANDB_ID] = wandb.pop()
     if environment.get(_WANDB_ID) or (_WANDB_ID in added and _WANDB_ID not in environment):
@@ -101,3 +93,21 @@ def tracker_variables(
     if len(mlflow) == 1:
         added[_MLFLOW_ID] = mlflow.pop()
     return {name: value for name, value in added.items() if name not in environment}
+
+
+def _runs_in(lines: Iterable[str]) -> tuple[set[str], set[str], bool]:
+    """Return the ids of the runs of W&B and of MLflow that a log names, and whether a sweep gave them."""
+    wandb, mlflow, is_sweep = set[str](), set[str](), False
+    for line in lines:
+        if len(line) > _MAX_CHARS:
+            continue
+        if found := _WANDB_RUN.search(line):
+            wandb.add(found[1])
+        elif found := _MLFLOW_RUN.search(line):
+            mlflow.add(found[1])
+        is_sweep |= _WANDB_SWEEP.search(line) is not None
+    return wandb, mlflow, is_sweep
+
+
+def _ids(runs: Iterable[TrackerRun], tracker: Tracker) -> set[str]:
+    return {run.run_id for run in runs if run.tracker is tracker and run.run_id and not is_offline(run)}
