@@ -119,6 +119,7 @@ complete -c jobmon -n '_shtab_jobmon_using run; and test $_shtab_jobmon_npos -ge
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a watch -d 'watch a job not submitted through jobmon'
 complete -c jobmon -n '_shtab_jobmon_using watch' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l host -x -d 'watch a job on another host: one of `hosts` in config.json, or any name that ssh knows'
+complete -c jobmon -n '_shtab_jobmon_using watch' -l pod -x -d 'watch a process in this pod of Kubernetes, e.g. one that `kubectl exec` started, by the words for --host; --context and --namespace say where the pod is'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l error -xka "(__fish_complete_path (commandline -ct))" -d 'the job'"'"'s stderr, if Slurm does not know it (default: --output)'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l output -xka "(__fish_complete_path (commandline -ct))" -d 'the job'"'"'s stdout, if Slurm does not know it (default: --error)'
 complete -c jobmon -n '_shtab_jobmon_using watch' -l again -d 'analyse and report a job again that was already reported'

@@ -10,10 +10,13 @@ from jobmon.commands.common import Options, open_context
 from jobmon.commands.job_options import job_settings
 from jobmon.commands.restart_options import given_values, restart_change
 from jobmon.errors import UsageError, say
+from jobmon_core.app.health.collect import gpus_in_pod
 from jobmon_core.app.outcome import ANSWERS, Watched
+from jobmon_core.app.remote.kubernetes import kubernetes_service
 from jobmon_core.app.remote.watch import run_on_host, watch_remote
 from jobmon_core.domain.job.job_settings import JobSettings, RunOptions
 from jobmon_core.domain.node.hosts.model import EXPECTED, HostTarget
+from jobmon_core.domain.node.hosts.settings import POD
 from jobmon_core.domain.visible_text import one_line
 from jobmon_core.lifecycle.start import MonitorStarter
 
@@ -76,6 +79,18 @@ def watch_on_host(options: Options) -> WatchedJob:
             what = by_tmux
         say(f"{what}; marker:FILE names a file that shows success")
     say(f"watching it as job {job.ref} ({job.name}); see `jobmon show {job.ref}`")
+    return job
+
+
+def watch_in_pod(options: Options) -> WatchedJob:
+    """Watch the process in a pod that the words describe, and say whether its GPUs are in use; return it."""
+    if options.host:
+        raise UsageError("--pod and --host name two places; give one")
+    ctx = open_context()
+    service = kubernetes_service(ctx, options.context or "", options.namespace or "")
+    options.host, options.context, options.namespace = f"{POD}{service}/{options.pod}", None, None
+    job = watch_on_host(options)
+    say(gpus_in_pod(service, options.pod))
     return job
 
 

@@ -92,6 +92,7 @@ examples:
   jobmon watch --process train.py --name lr-3e-4
   jobmon watch --host box tmux:train log:/data/train.log marker:/data/DONE
   jobmon watch box:tmux:train           the same host, in one word
+  jobmon watch --pod train-head-x7k2p process:train.py log:/tmp/train.log
   jobmon watch ray:raysubmit_9fTrcWEp1tJFvUfD
   jobmon watch pid:4711,4712 --log train.log
   jobmon watch --pid-file worker_pids.txt --log-dir logs --total-items 50000"""
@@ -113,6 +114,12 @@ def add_arguments(parser: Parser) -> None:
         help="ids; of Ray, submission ids; on Kubernetes, job/NAME or pod/NAME; with --host, words as above",
     )
     parser.add_argument("--host", metavar="HOST", help=f"watch a job on another host: {HOST_HELP}")
+    parser.add_argument(
+        "--pod",
+        metavar="POD",
+        help="watch a process in this pod of Kubernetes, e.g. one that `kubectl exec` started, by the words "
+        "for --host; --context and --namespace say where the pod is",
+    )
     parser.add_argument(
         "--error",
         type=Path,
@@ -192,7 +199,7 @@ def run(options: Options) -> int:
 
 
 def _read_targets(options: Options) -> None:
-    if options.host or not options.job:
+    if options.host or options.pod or not options.job:
         return
     first, *others = options.job
     kind, _, value = first.partition(":")
@@ -212,10 +219,10 @@ def _read_targets(options: Options) -> None:
 
 def _watch(options: Options) -> tuple[list[JobRef], int]:
     """Watch jobs or processes; return what ``--follow`` shows, and the exit code."""
-    if options.host:
-        from jobmon.commands.on_host import watch_on_host
+    if options.host or options.pod:
+        from jobmon.commands.on_host import watch_in_pod, watch_on_host
 
-        return [watch_on_host(options).ref], 0
+        return [(watch_in_pod if options.pod else watch_on_host)(options).ref], 0
     is_about_processes = bool(options.pid or options.pid_file or options.process)
     backend = options.backend or ("" if is_about_processes else open_context().configuration().backend)
     if backend in BY_TEXT and not is_about_processes:

@@ -53,15 +53,21 @@ class PodUnreachable(JobmonError):
 
 
 def ask_pod(
-    runner: Runner, pod: str, namespace: str, *, with_ray: bool = False, checkpoint_folder: str = ""
+    runner: Runner,
+    pod: str,
+    namespace: str,
+    *,
+    with_ray: bool = False,
+    checkpoint_folder: str = "",
+    context: str = "",
 ) -> PodAnswer:
-    """Return what a pod shows; ``namespace`` is empty for that of kubectl's configuration.
+    """Return what a pod shows; ``namespace`` and ``context`` are empty for those that kubectl uses.
 
     Raises:
         CommandMissing: kubectl is not installed on this machine.
         PodUnreachable: there is no such pod, or no command can be run in it.
     """
-    where = ("-n", namespace) if namespace else ()
+    where = (*(("--context", context) if context else ()), *(("-n", namespace) if namespace else ()))
     arguments = ("ray" if with_ray else "", checkpoint_folder)
     command = ("kubectl", "exec", *where, pod, "--", "sh", "-c", _SCRIPT, "jobmon", *arguments)
     result = runner.capture(command, _TIMEOUT_S)

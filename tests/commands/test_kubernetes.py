@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -157,3 +158,41 @@ def test_a_job_that_fails_by_no_fault_of_its_own_goes_on_as_another_when_its_pod
     second["status"] = {"conditions": [COMPLETE]}
     kubectl.show(first, second)
     eventually(lambda: user.status("2")["state"] == "COMPLETED")
+
+
+def test_a_process_in_a_pod_is_watched_and_its_gpus_are_looked_at(
+    kubectl: FakeKubectl, user: User, tmp_path: Path
+) -> None:
+    # the pod is this machine: kubectl exec runs its command here
+    smi = kubectl.bin / "nvidia-smi"
+    smi.write_text("#!/bin/sh\ncase $* in *query-gpu*) echo 0, GPU-1, H200, 93, 1000, 80000;; esac\n")
+    smi.chmod(0o755)
+    log = tmp_path / "train.log"
+    wait = f"while [ ! -e {tmp_path}/go ]; do sleep 0.2; done"
+    script = f"echo step 1/9 > {log}; {wait}; echo step 9/9 >> {log}"
+    process = subprocess.Popen(["/bin/sh", "-c", f"{script}; touch {tmp_path}/DONE"], start_new_session=True)
+    try:
+        words = (f"pid:{process.pid}", f"log:{log}", f"marker:{tmp_path}/DONE")
+        watched = user.jobmon("watch", "--pod", "head-0", "--context", "lab", "--namespace", "ml", *words)
+        assert watched.returncode == 0, watched
+        assert "GPUs of pod head-0 in use: 1 of 1 (0: 93 %)" in watched.stderr
+        user.watched_as("1", "RUNNING")
+        assert user.status("1")["cluster"] == "pod/lab/ml/head-0"
+        assert "kubectl --context lab -n ml exec -i head-0 -- sh -c" in user.jobmon("handover", "1").stdout
+        (tmp_path / "go").touch()
+        process.wait(30)
+        user.told("1")
+    finally:
+        process.kill()
+        process.wait()
+    assert user.status("1")["state"] == "COMPLETED"
+    assert "step 9/9" in user.jobmon("logs", "1").stdout
+    assert "--pod and --host name two places" in error_of(
+        user, "watch", "--pod", "a", "--host", "b", "pid:99"
+    )
+
+
+def test_a_pod_that_cannot_be_asked_says_why(kubectl: FakeKubectl, user: User) -> None:
+    kubectl.fail('Error from server (NotFound): pods "head-0" not found', "exec")
+    said = error_of(user, "watch", "--pod", "head-0", "pid:99")
+    assert 'kubectl: Error from server (NotFound): pods "head-0" not found' in said

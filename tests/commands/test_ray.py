@@ -55,6 +55,14 @@ def test_ray_may_be_the_default_backend(ray: FakeRay, user: User) -> None:
     assert "run-1 is already watched" in user.jobmon("watch", "ray:run-1").stderr
 
 
+def test_a_working_folder_that_only_the_pods_have_is_entered_there(ray: FakeRay, user: User) -> None:
+    submitted = user.jobmon("submit", "--working-dir", "/app/of-the-pod", "--", "python", "train.py")
+    assert submitted.returncode == 0, submitted
+    assert "this machine has no /app/of-the-pod" in submitted.stderr
+    assert ray.jobs[-1]["entrypoint"] == "cd /app/of-the-pod || exit; python train.py"
+    assert "working_dir" not in ray.jobs[-1].get("runtime_env", {})
+
+
 def test_a_wrong_option_is_an_error_like_that_of_any_command(ray: FakeRay, user: User) -> None:
     submit = ("submit", "--backend", "ray")
     see = "see `jobmon submit --backend ray --help`"

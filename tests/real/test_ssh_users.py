@@ -67,7 +67,7 @@ def test_users_get_one_message_about_each_end_and_each_outage(
     assert telemetry.report("box").latest.workers[0].pid == pid
     box.stop()
     (outage,) = discord.wait_for(1)
-    assert title(outage) == "⚠ ssh to box is not responding"
+    assert title(outage) == "⚠ The connection to box is not responding"
     assert "Look at the console of box" in str(outage)
     unsure = user.jobmon("run", "--host", "box", "--", "touch", "never")
     assert unsure.returncode == 1
@@ -88,8 +88,8 @@ def test_users_get_one_message_about_each_end_and_each_outage(
 
 
 TITLES = (
-    "⚠ ssh to box is not responding",
-    "🔵 ssh to box is responding again",
+    "⚠ The connection to box is not responding",
+    "🔵 The connection to box is responding again",
     "❌ lr-3 (1) failed: KeyError: 'lr'",
     "✅ sh (2) completed",
     "⚠ sh (3) ended, outcome unknown",

@@ -45,6 +45,8 @@ while arguments:
     word = arguments.pop(0)
     if word in ("--context", "-n", "-o", "-l", "-f", "-c"):
         options[word] = arguments.pop(0)
+    elif word == "--":
+        break
     elif word.startswith("--") and "=" in word:
         name, _, value = word.partition("=")
         options[name] = value
@@ -53,6 +55,10 @@ while arguments:
     else:
         words.append(word)
 verb = words.pop(0)
+if verb == "exec" and not world["rules"]:
+    lock.close()
+    program = sys.argv[sys.argv.index("--") + 1:]
+    os.execvp(program[0], program)
 if verb == "config":
     end("lab\n" if words[0] == "current-context" else "ml")
 for rule in world["rules"]:

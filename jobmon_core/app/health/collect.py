@@ -284,6 +284,7 @@ def _outdated(view: JobView) -> str:
 
 
 _AT_ONCE = 8
+_BUSY_PERCENT = 5.0  # as utilisation; less is a driver's own
 _RUNNER = Runner(max_bytes=MAX_POD_BYTES)
 
 
@@ -322,6 +323,23 @@ def ask_each(
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return dict(zip(names, pool.map(ask, names), strict=True))
+
+
+def gpus_in_pod(service: str, pod: str) -> str:
+    """Return a sentence about whether the GPUs of a pod are in use now; ``service``: CONTEXT/NAMESPACE."""
+    context, _, namespace = service.rpartition("/")
+    again = f"`jobmon health --pod {pod} --namespace {namespace}` looks again"
+    try:
+        answer = ask_pod(_RUNNER, pod, namespace, context=context)
+    except JobmonError as error:
+        return f"it is not known whether its GPUs are in use: {error}"
+    if not answer.gpus:
+        return f"no GPU is seen in pod {pod}"
+    busy = [gpu for gpu in answer.gpus if (gpu.utilization_percent or 0) >= _BUSY_PERCENT]
+    shown = ", ".join(f"{gpu.index}: {gpu.utilization_percent or 0:.0f} %" for gpu in answer.gpus)
+    if busy:
+        return f"GPUs of pod {pod} in use: {len(busy)} of {len(answer.gpus)} ({shown})"
+    return f"no GPU of pod {pod} is in use yet ({shown}); {again}"
 
 
 def network_of(answers: Sequence[PodAnswer], nodes: int | None, *, has_gpus: bool | None = None) -> Finding:

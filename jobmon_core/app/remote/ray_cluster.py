@@ -20,6 +20,7 @@ from jobmon_core.domain.job.job_settings import AttemptPlace, RestartMode
 from jobmon_core.domain.job.restart.next_submission import resume_words
 from jobmon_core.domain.job.restart.ray_attempts import (
     attempt_id,
+    in_folder_of_cluster,
     with_place,
     with_words,
     with_working_dir,
@@ -71,6 +72,12 @@ def submit_to_ray(
         checked_name(group)
     starter = MonitorStarter(ctx, at_most=1 if group else 0)
     wanted, place, request = settings.restart if settings else None, None, dict(description)
+    folder = working_dir(request)
+    if folder.startswith("/") and not os.path.lexists(folder):
+        tell(
+            f"this machine has no {folder}, so it is taken for a folder of the cluster's nodes, e.g. of a pod"
+        )
+        request = in_folder_of_cluster(request)
     if settings and wanted and wanted.mode is not RestartMode.OFF:
         request = _restartable(settings, wanted, request)
         place = AttemptPlace(secrets.token_hex(_ID_BYTES))

@@ -13,6 +13,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.node.hosts.settings import POD, exec_words
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.system.runner import NotStarted, Ran, Runner
 
@@ -40,7 +41,12 @@ def ask(runner: Runner, host: Host, script: str, environment: Mapping[str, str])
 
 
 def command(host: Host, sockets: Path | None) -> tuple[str, ...]:
-    """The command line of ssh; with a folder for ``sockets``, later calls reuse the connection."""
+    """The command line of ssh; with a folder for ``sockets``, later calls reuse the connection.
+
+    A shell in a pod of Kubernetes is reached by ``kubectl exec`` instead.
+    """
+    if host.destination.startswith(POD):
+        return (*exec_words(host.destination), "--", "/bin/sh", "-s")
     options = (
         *("BatchMode=yes", "ConnectTimeout=15", "LogLevel=ERROR", "RequestTTY=no", "RemoteCommand=none"),
         *("ForwardAgent=no", "ForwardX11=no", "ClearAllForwardings=yes"),
@@ -99,19 +105,21 @@ def framed(script: str, nonce: str) -> str:
 def answer(result: Result, nonce: str, host: Host) -> str | Unreachable:
     """What the script printed, or why nothing is known about the host."""
     if not isinstance(result, Ran):
-        hint = "; install the OpenSSH client" if isinstance(result, NotStarted) else ""
+        what = "kubectl" if result.argv[0] == "kubectl" else "the OpenSSH client"
+        hint = f"; install {what}" if isinstance(result, NotStarted) else ""
         return Unreachable(f"{result.error_text}{hint}")
+    program = result.argv[0]
     if result.exit_code == _SSH_FAILED:
-        return Unreachable(_why(result.stderr) or f"ssh: no connection to {host.destination}")
+        return Unreachable(_why(result.stderr, program) or f"ssh: no connection to {host.destination}")
     _, begin, rest = result.stdout.partition(f"\n{nonce}-begin\n")
     text, end, _ = rest.partition(f"\n{nonce}-end")
     if not begin or not end:
-        why = _why(result.stderr) or f"ssh ended with exit code {result.exit_code}"
+        why = _why(result.stderr, program) or f"{program} ended with exit code {result.exit_code}"
         return Unreachable(f"{host.name} gave no complete answer: {why}")
     return text
 
 
-def _why(stderr: str) -> str:
+def _why(stderr: str, program: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if not _NOISE.fullmatch(line)]
     if _CHANGED_KEY in stderr:
         last = ""
@@ -120,5 +128,5 @@ def _why(stderr: str) -> str:
         return f"ssh: the key of the host has changed, so ssh refuses to connect: {last}"[:_MAX_WHY]
     text = "; ".join(dict.fromkeys(line.removeprefix("ssh: ") for line in lines))
     if text:
-        return f"ssh: {text}"[:_MAX_WHY]
+        return f"{program}: {text}"[:_MAX_WHY]
     return ""

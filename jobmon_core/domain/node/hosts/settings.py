@@ -41,6 +41,17 @@ def parse_hosts(section: Section) -> dict[str, Host]:
     return hosts
 
 
+POD = "pod/"  # how the destination of a pod begins: pod/CONTEXT/NAMESPACE/NAME, without CONTEXT in a cluster
+
+
+def exec_words(pod: str) -> tuple[str, ...]:
+    """Return the command of kubectl that begins one in a pod, a destination that begins with `POD`."""
+    service, _, name = pod.removeprefix(POD).rpartition("/")
+    context, _, namespace = service.rpartition("/")
+    where = (*(("--context", context) if context else ()), *(("-n", namespace) if namespace else ()))
+    return ("kubectl", *where, "exec", "-i", name)
+
+
 def find_host(hosts: Mapping[str, Host], name: str) -> Host:
     """Return a host by its name; one that is not configured is a destination that ssh itself knows.
 
