@@ -75,7 +75,7 @@ complete -c jobmon -n '_shtab_jobmon_using submit' -l checkpoint-dir -x -d 'wher
 complete -c jobmon -n '_shtab_jobmon_using submit; and test $_shtab_jobmon_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'the batch script; sbatch options come before it, its own arguments after it'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a chain -d 'submit jobs that run one after the other'
 complete -c jobmon -n '_shtab_jobmon_using chain' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '_shtab_jobmon_using chain' -l backend -xka "slurm local pbs" -d 'slurm or local (default: the configured backend, else slurm)'
+complete -c jobmon -n '_shtab_jobmon_using chain' -l backend -xka "slurm local pbs" -d 'slurm, local or pbs (default: the configured backend, else slurm)'
 complete -c jobmon -n '_shtab_jobmon_using chain' -l after -xka "(jobmon completion jobs 2>/dev/null)" -d 'start the first stage when this job has succeeded'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a check -d 'look for what would make a job fail, before it is submitted'
 complete -c jobmon -n '_shtab_jobmon_using check' -s h -l help -d 'show this help message and exit'

@@ -9,14 +9,14 @@ from jobmon.commands.common import Options, Parser, job_ref, open_context
 from jobmon.errors import UsageError, report, say
 from jobmon_core.app.chain import Chain, read_stage
 from jobmon_core.context import backend_names
-from jobmon_core.domain.backends import is_local
+from jobmon_core.domain.backends import PBS, is_local
 from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
 from jobmon_core.domain.humanize import count
 
 DESCRIPTION = """\
 Submit several jobs at once, each of which starts when the one before it has succeeded, and watch all of
-them. Slurm itself starts them (--dependency=afterok), so the chain goes on without jobmon, and without
-you. Without Slurm (--backend local), a small process waits for each.
+them. Slurm itself starts them (--dependency=afterok), and likewise PBS (-W depend=afterok), so the chain goes
+on without jobmon, and without you. Without Slurm (--backend local), a small process waits for each.
 
 If a stage fails or is cancelled, the later stages never start and leave the queue. The message about
 that stage says so, lists them, and shows the command to resume the chain; the later ones send nothing."""
@@ -29,7 +29,8 @@ examples:
   jobmon chain prepare.sbatch train.sbatch eval.sbatch
   jobmon chain a.sbatch "--gres=gpu:1 b.sbatch --epochs 3" "--wrap 'echo done'"
   jobmon chain --after 8123 eval.sbatch report.sbatch
-  jobmon chain --backend local prepare.sh train.sh"""
+  jobmon chain --backend local prepare.sh train.sh
+  jobmon chain --backend pbs prepare.pbs '-l select=1:ncpus=4 train.pbs'"""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -37,7 +38,7 @@ def add_arguments(parser: Parser) -> None:
         "--backend",
         choices=backend_names(),
         metavar="NAME",
-        help="slurm or local (default: the configured backend, else slurm)",
+        help="slurm, local or pbs (default: the configured backend, else slurm)",
     )
     parser.add_argument(
         "--after",
@@ -54,10 +55,11 @@ def run(options: Options) -> int:
     if len(options.stage) == 1 and options.after is None:
         raise UsageError("a chain has two stages or more; `jobmon submit` submits one job")
     try:
-        stages = tuple(read_stage(text) for text in options.stage)
-    except UsageError as error:
+        ctx = open_context()
+        backend = options.backend or ctx.configuration().backend
+        stages = tuple(read_stage(text, backend) for text in options.stage)
+    except (ConfigInvalid, UsageError) as error:
         return report(error, "nothing was submitted: ")
-    ctx = open_context()
     # cached: each text is printed only once, even if several stages cause it
     chain = Chain(ctx, cache(say), stages, options.backend, options.after)
     exit_code = 1
@@ -98,18 +100,23 @@ def _rest(chain: Chain) -> str:
             f"after a correction of stage {done + 1}, continue with: {go_on}",
         ]
     if not _is_local(chain):
-        lines.append(f"to cancel what was submitted: scancel {jobs}")
+        program = "qdel" if _backend(chain) == PBS else "scancel"
+        lines.append(f"to cancel what was submitted: {program} {jobs}")
     return "\n".join(lines)
 
 
 def _queue(chain: Chain) -> str:
     if _is_local(chain):
         return "`jobmon status`"
-    return "`squeue`"
+    return "`qstat`" if _backend(chain) == PBS else "`squeue`"
 
 
 def _is_local(chain: Chain) -> bool:
+    return is_local(_backend(chain))
+
+
+def _backend(chain: Chain) -> str:
     try:
-        return is_local(chain.backend or chain.ctx.configuration().backend)
+        return chain.backend or chain.ctx.configuration().backend
     except ConfigInvalid:  # it was valid when the first stage was submitted
-        return False
+        return ""

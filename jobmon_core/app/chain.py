@@ -15,10 +15,12 @@ from jobmon_core.analysis.job_logs import read_script
 from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.app.sbatch_arguments import readable
 from jobmon_core.app.submit import SubmitJob
+from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import SchedulerRejected, UsageError
 from jobmon_core.domain.job.job_settings import ChainStage
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.sbatch_options import UnknownOption, read_with_unknown, script_directives
+from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.system.files import write_atomically
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.scheduler.base import CommandLine
 
 _SUBMIT_NOTHING = ("help", "usage", "version")  # options with which sbatch only prints
 
@@ -34,7 +37,8 @@ class Stage(NamedTuple):
     """One stage of a chain."""
 
     text: str  # as the user gave it
-    arguments: tuple[str, ...]  # of sbatch
+    arguments: tuple[str, ...]  # of sbatch, or of another submitter
+    is_array: bool = False  # known only of another submitter, whose ids of arrays differ
 
 
 @dataclass(slots=True)
@@ -51,10 +55,12 @@ class Chain:
 
     def submit(self) -> int:
         """Submit one stage after the other; return 0, or the exit code of an sbatch that submitted no job."""
-        before = self.after
+        before, is_array = self.after, False
+        backend = self.backend or self.ctx.configuration().backend
         for number, stage in enumerate(self.stages, start=1):
+            after = _after(before, backend, is_array=is_array)
             request = SubmitRequest(
-                self.backend or "", stage.arguments, chain=self._place(number), dependency=_after(before)
+                self.backend or "", stage.arguments, chain=self._place(number), dependency=after
             )
             try:
                 submission = SubmitJob(self.ctx, self.tell, request).submission()
@@ -64,7 +70,7 @@ class Chain:
             if submission.job is None:
                 self.is_unclear = bool(submission.note)  # set only if jobmon had to search for the job
                 return submission.exit_code or 1
-            before = submission.job.ref
+            before, is_array = submission.job.ref, stage.is_array
             self.jobs.append(before)
         return 0
 
@@ -76,16 +82,21 @@ class Chain:
         return ChainStage(number, len(texts), texts[number - 1], texts[number:], options, str(Path.cwd()))
 
 
-def _after(job: JobRef | None) -> tuple[str, ...]:
+def _after(job: JobRef | None, backend: str, *, is_array: bool) -> tuple[str, ...]:
+    line = find_backend(backend).command_line
+    if job and line:
+        return line.after("afterok", job.job_id, is_array=is_array)
     return (f"--dependency=afterok:{job.job_id}", "--kill-on-invalid-dep=yes") if job else ()
 
 
-def read_stage(text: str) -> Stage:
+def read_stage(text: str, backend: str = DEFAULT_BACKEND) -> Stage:
     """Return a stage: a script, or sbatch's options, a script and its arguments; or raise UsageError."""
     try:
         words = [text] if _is_file(text) else shlex.split(text)
     except ValueError as error:  # a quotation that does not end
         raise UsageError(f"stage {text!r}: {error}") from error
+    if line := find_backend(backend).command_line:
+        return _read_with(line, text, words)
     try:
         options, operands = read_with_unknown(readable(words))
     except UnknownOption:  # only sbatch knows where its options end
@@ -103,6 +114,21 @@ def read_stage(text: str) -> Stage:
     if "wrap" not in names:
         _require_script(text, operands)
     return Stage(text, tuple(words))
+
+
+def _read_with(line: CommandLine, text: str, words: Sequence[str]) -> Stage:
+    """As `read_stage`, of another submitter than sbatch."""
+    try:
+        found = line.read(words)
+    except SchedulerRejected as error:
+        raise UsageError(f"stage {text!r}: {error}") from error
+    if found.dependency:
+        raise UsageError(f"stage {text!r}: the chain sets its dependency ({found.dependency}); remove it")
+    if not found.operands:
+        raise UsageError(f"stage {text!r} names no script")
+    if found.script and not _is_file(found.script):
+        raise UsageError(f"stage {text!r}: there is no script {found.script}")
+    return Stage(text, tuple(words), is_array=bool(found.array))
 
 
 def _require_script(text: str, operands: Sequence[str]) -> None:

@@ -89,7 +89,7 @@ class SubmitJob:
         def prepare() -> None:
             self._prepare(backend, config.prices)
 
-        return self._submit(config, backend, submitter, self._arguments(), prepare)
+        return self._submit(config, backend, submitter, self._arguments(backend), prepare)
 
     def _may_have_restarts(self) -> bool:
         """Whether to look closer, which takes time before sbatch starts: few jobs have restarts."""
@@ -104,24 +104,24 @@ class SubmitJob:
 
     def _first_attempt(self, backend: str) -> NextAttempt | None:
         from jobmon_core.app.restarts.first_attempt import first_attempt
-        from jobmon_core.app.sbatch_arguments import readable
+        from jobmon_core.app.sbatch_arguments import script_of
         from jobmon_core.domain.job.job_settings import JobSettings
-        from jobmon_core.domain.slurm.sbatch_options import script_of
 
         request = self._request
-        self._read_settings(script_of(readable(request.arguments)))
+        self._read_settings(script_of(request.arguments, backend))
         attempt = first_attempt(self._ctx, request._replace(backend=backend), self._settings, self._tell)
         if request.restart:  # its other words count without restarts, too
             self._settings = request.restart(self._settings or JobSettings())
         return attempt
 
-    def _arguments(self) -> Sequence[str]:
-        added = (*self._request.dependency, *(self._attempt.options if self._attempt else ()))
-        if not added:
+    def _arguments(self, backend: str) -> Sequence[str]:
+        attempt = self._attempt
+        added = (*self._request.dependency, *(attempt.options if attempt else ()))
+        if not added and not attempt:
             return self._request.arguments
         from jobmon_core.app.sbatch_arguments import with_options
 
-        return with_options(self._request.arguments, added)
+        return with_options(self._request.arguments, added, backend, attempt.variables if attempt else ())
 
     @contextmanager
     def _exported(self) -> Iterator[None]:
@@ -179,14 +179,15 @@ class SubmitJob:
         """Do what takes time while sbatch is running."""
         from jobmon_core.scheduler.backends import find_backend
 
-        if read := find_backend(backend).submission_words:
+        if line := find_backend(backend).command_line:
             import jobmon_core.domain.job.tracking.new_job
             import jobmon_core.store.jobs  # noqa: F401 - loads it
 
-            words = read(self._request.arguments)
-            self._submitted_indices, self._job_name = words.array, words.name
-            self._warnings += words.warnings
-            self._read_settings(words.script)
+            with suppress(SchedulerRejected):  # the scheduler will say so
+                words = line.read(self._request.arguments)
+                self._submitted_indices, self._job_name = words.array, words.name
+                self._warnings += words.warnings
+                self._read_settings(words.script)
             return
         self._prepare_for_sbatch(backend, prices)
 

@@ -55,12 +55,34 @@ class Submission(NamedTuple):
 
 
 class SubmissionWords(NamedTuple):
-    """What a command line that is not sbatch's says; empty where it says nothing."""
+    """A command line that is not sbatch's: its options, the script with its arguments, and what they say."""
 
-    script: str = ""  # its path
+    options: tuple[str, ...] = ()
+    operands: tuple[str, ...] = ()
+    script: str = ""  # its path; empty without one
     name: str = ""  # of the job
     array: str = ""  # the indices
+    dependency: str = ""
     warnings: tuple[str, ...] = ()
+
+
+class CommandLine(Protocol):
+    """The language of a submitter that is not sbatch."""
+
+    def read(self, arguments: Sequence[str]) -> SubmissionWords:
+        """Read a command line and the directives of its script; SchedulerRejected if it is wrong."""
+
+    def with_options(
+        self, arguments: Sequence[str], added: Sequence[str], variables: Iterable[str] = ()
+    ) -> list[str]:
+        """A command line with more options, which count; the job gets these variables of the environment."""
+
+    def after(self, condition: str, job_id: int, *, is_array: bool) -> tuple[str, ...]:
+        """The options that let a job start after another one; ``condition`` as in ``afterok``."""
+
+    @property
+    def never_again(self) -> tuple[str, ...]:
+        """The options with which the scheduler itself never starts the job again."""
 
 
 class Submitter(Protocol):
@@ -275,8 +297,7 @@ class Backend(NamedTuple):
         name: as in ``--backend``, the configuration and the state files.
         display_name: as it starts a sentence, e.g. "Slurm".
         submitter: imports little, because the user waits for it; None: the backend takes no batch scripts.
-        submission_words: reads a command line of the submitter, and its script; None: it is sbatch's.
-        with_options: a command line of the submitter with more options, which count; None: it is sbatch's.
+        command_line: the language of the submitter; None: it is sbatch's.
         scheduler: for the named cluster; an empty name is the default cluster.
         cancel_command: the shell command that cancels a job, by its id, its name, and the cluster or service
             if a command must name it; empty if there is none.
@@ -309,8 +330,7 @@ class Backend(NamedTuple):
     display_name: str
     submitter: Callable[[BackendResources], Submitter] | None
     scheduler: Callable[[BackendResources, str], Scheduler]
-    submission_words: Callable[[Sequence[str]], SubmissionWords] | None = None
-    with_options: Callable[[Sequence[str], Sequence[str]], Sequence[str]] | None = None
+    command_line: CommandLine | None = None
     cancel_command: Callable[[str, str, str], str] = lambda *_: ""
     submit_sentinel: Callable[[Runner, Submitted, Sequence[str], str, str], Submitted] | None = None
     controller_id: Callable[[Mapping[str, str]], str] = lambda _environment: ""

@@ -15,6 +15,7 @@ from jobmon_core.analysis.restarts.pick import STEPS, pick, work_of
 from jobmon_core.domain.backends import (
     BY_TEXT,
     INTERRUPTED,
+    PBS,
     STOPPED,
     is_local,
     is_ray,
@@ -154,7 +155,7 @@ def end_facts(
         stall_cancelled=STALL_CANCELLED in job.alerted,
         proof=proof,
         how_to_prove=how_to_prove,
-        requested=_requested(end, submitted),
+        requested=_requested(end, submitted, job.backend),
     )
 
 
@@ -199,7 +200,9 @@ def with_partition(end: EndFacts, partition: Partition) -> EndFacts:
     return replace(end, nodes_seen=partition.total_nodes, requested=limits)
 
 
-def _requested(end: End, submitted: Submitted) -> Requested:
+def _requested(end: End, submitted: Submitted, backend: str) -> Requested:
+    if backend == PBS:  # memory and nodes are parts of -l select, which only the user can change
+        return Requested()
     options = script_directives(submitted.script)
     with suppress(SchedulerRejected):  # a command, not options of sbatch
         options = dict(read_request(submitted.arguments, {}, submitted.script).options)
@@ -232,6 +235,8 @@ def proof_of_death(job: WatchedJob, task: Task, end: End) -> tuple[str, str]:
     if uses_slurm(job.backend):
         return _proof_of_slurm(job, task, end)
     has_code = end.exit_code is not None or end.signal is not None
+    if job.backend == PBS:
+        return _proof_of_pbs(job, end)
     if job.backend in BY_TEXT:
         return _proof_of_service(job, end, has_code=has_code)
     if end.source is Source.NONE or not (has_code or end.state in _WITHOUT_CODE):
@@ -253,6 +258,13 @@ def _proof_of_service(job: WatchedJob, end: End, *, has_code: bool) -> tuple[str
     proof = "" if end.source is Source.NONE else f"Kubernetes shows {end.raw_state}"
     context, _, namespace = job.cluster.rpartition("/")
     return proof, f"kubectl get pods -n {namespace}{context and f' --context {context}'}"
+
+
+def _proof_of_pbs(job: WatchedJob, end: End) -> tuple[str, str]:
+    """Return the end in its record; on a node that PBS lost, the processes of the job may still run."""
+    is_shown = end.source is Source.RECORD and end.state is not JobState.NODE_FAIL
+    is_shown &= not job.unprovable_why
+    return f"PBS shows {end.raw_state}" if is_shown else "", f"qstat -x -f {job.job_id}"
 
 
 def _proof_of_slurm(job: WatchedJob, task: Task, end: End) -> tuple[str, str]:

@@ -24,16 +24,25 @@ from jobmon_core.store.lineages import RecordedSubmission
 from jobmon_core.system.environment import ATTEMPT_VARIABLES, user_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from jobmon_core.app.runs.submit_request import SubmitRequest
     from jobmon_core.context import Context
     from jobmon_core.domain.job.tracking.new_job import NewJob
+    from jobmon_core.scheduler.base import SubmissionWords
 
 _STDIN = 0
 _ID_BYTES = 8
 _ON_STDIN = "sbatch"  # how Slurm names a job whose script came from there
 _SOURCE = "--restart"  # in errors
+_ARRAY = (
+    "an array is not restarted as a whole, and its tasks not one by one: submit them as runs of a group, "
+    "each with restarts of its own (`jobmon group submit`)"
+)
+_NO_SCRIPT = (
+    "--resume-arg needs a script that takes arguments; with --wrap or a script on stdin, use the variable "
+    "JOBMON_RESUME_FROM in the command"
+)
 
 
 def first_attempt(
@@ -57,20 +66,34 @@ def first_attempt(
     place = AttemptPlace(secrets.token_hex(_ID_BYTES))
     variables = variables_of(place)
     script, name, added = None, "", tuple[str, ...]()
-    if request.run is None:
-        asked, script = _checked(request, wanted)
-        name = (asked.script or _ON_STDIN).rpartition("/")[2]
-        if _is_requeued(asked, request) and wanted.mode is RestartMode.ON:
-            tell("--requeue: Slurm itself starts the job again, so jobmon only says what it would have done")
-            wanted = replace(wanted, mode=RestartMode.OBSERVE)
-        added = export_option(asked.options.get("export", ""), variables)
-        if wanted.mode is RestartMode.ON and not is_local(request.backend):
-            added = ("--no-requeue", *added)
+    if line := find_backend(request.backend).command_line:
+        name, script = _checked_line(line.read(request.arguments), wanted)
+        added = line.never_again
+    elif request.run is None:
+        wanted, name, script, added = _for_sbatch(request, wanted, variables, tell)
     recorded = None
     if wanted.mode is RestartMode.ON:
         recorded = _recorded(request, script, name)
     settings = replace(settings, restart=wanted, attempt=place)
     return NextAttempt(settings, added, variables, partial(_record, ctx, settings, recorded, tell))
+
+
+def _for_sbatch(
+    request: SubmitRequest,
+    wanted: RestartSettings,
+    variables: Mapping[str, str],
+    tell: Callable[[str], None],
+) -> tuple[RestartSettings, str, str | None, tuple[str, ...]]:
+    """Return the settings that count, the name and the text of the script, and the options to add."""
+    asked, script = _checked(request, wanted)
+    name = (asked.script or _ON_STDIN).rpartition("/")[2]
+    if _is_requeued(asked, request) and wanted.mode is RestartMode.ON:
+        tell("--requeue: Slurm itself starts the job again, so jobmon only says what it would have done")
+        wanted = replace(wanted, mode=RestartMode.OBSERVE)
+    added = export_option(asked.options.get("export", ""), variables)
+    if wanted.mode is RestartMode.ON and not is_local(request.backend):
+        added = ("--no-requeue", *added)
+    return wanted, name, script, added
 
 
 def refuse_unstoppable(backend: str, wanted: RestartSettings) -> None:
@@ -95,6 +118,18 @@ def _checked(submitted: SubmitRequest, wanted: RestartSettings) -> tuple[Request
     return request, text
 
 
+def _checked_line(words: SubmissionWords, wanted: RestartSettings) -> tuple[str, str | None]:
+    """As `_checked`, for another submitter than sbatch: return the name of the script, and its text."""
+    faults = [_ARRAY] if words.array else []
+    if wanted.resume_arg and not words.script:
+        faults.append(_NO_SCRIPT)
+    if faults:
+        raise Invalid(_SOURCE, faults)
+    operands = [words.script] if words.script else list(words.operands)
+    text = None if operands and not words.script else _script_text(operands)
+    return words.script.rpartition("/")[2] or words.name, text
+
+
 def _is_requeued(request: Request, submitted: SubmitRequest) -> bool:
     by_option = dict(read_with_unknown(readable(submitted.arguments))[0])
     for given in (by_option, request.options):  # the command line overrides the script
@@ -105,20 +140,14 @@ def _is_requeued(request: Request, submitted: SubmitRequest) -> bool:
 
 def _faults(request: Request, wanted: RestartSettings) -> Iterator[str]:
     if request.array is not None:
-        yield (
-            "an array is not restarted as a whole, and its tasks not one by one: submit them as runs of a "
-            "group, each with restarts of its own (`jobmon group submit`)"
-        )
+        yield _ARRAY
     if request.is_het_job:
         yield (
             "a heterogeneous job is not restarted: submit its components as runs of a group (`jobmon group "
             "submit`)"
         )
     if wanted.resume_arg and not request.script:
-        yield (
-            "--resume-arg needs a script that takes arguments; with --wrap or a script on stdin, use the "
-            "variable JOBMON_RESUME_FROM in the command"
-        )
+        yield _NO_SCRIPT
 
 
 def _script_text(operands: Sequence[str]) -> str | None:

@@ -53,6 +53,7 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable, is_no_answer
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.lifecycle.start import MonitorStarter
+from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.scheduler.base import CutOffSubmission, Submission, Submitted, Untraceable
 from jobmon_core.scheduler.ssh.backend import SSH
 from jobmon_core.store.jobs import Unreadable
@@ -243,13 +244,13 @@ class _SubmitAttempt:
     def _submission(self, recorded: RecordedSubmission) -> Submission:
         attempt, run = self._next_attempt(recorded), recorded.run
         script = replace(recorded, script=None) if self.lineage.settings.current_script else recorded
-        with with_script(self.ctx, script, self._arguments(recorded)) as arguments:
+        with with_script(self.ctx, script, self._arguments(recorded), self.previous.backend) as arguments:
             if run and self.previous.backend == SSH.name:
                 return self._start_on_host(run, arguments, attempt)
             request = SubmitRequest(
                 self.previous.backend,
                 arguments,
-                script_path=script_path(recorded),
+                script_path=script_path(recorded, self.previous.backend),
                 sentinel=recorded.sentinel,
                 run=run,
             )
@@ -276,13 +277,16 @@ class _SubmitAttempt:
         return (*recorded.arguments, *resume_words(self.lineage.settings.resume_arg, path))
 
     def _next_attempt(self, recorded: RecordedSubmission) -> NextAttempt:
-        place, arguments = self._place(), readable(self._arguments(recorded))
+        place, backend = self._place(), self.previous.backend
         variables = {
             **tracker_ids(self.ctx, self.lineage, recorded),
             **variables_of(place, self.decision.cause or self.decision.rule),
         }
-        options = list(self.decision.options)
-        if not is_local(self.previous.backend):
+        if line := find_backend(backend).command_line:
+            after = line.after("afterany", int(self.previous.job), is_array=False)
+            return NextAttempt(self._settings(), (*after, *line.never_again), variables, self._record)
+        options, arguments = list(self.decision.options), readable(self._arguments(recorded))
+        if not is_local(backend):
             options += [f"--dependency=afterany:{self.previous.job}", "--no-requeue"]
         with suppress(SchedulerRejected):  # the first submission would have failed
             request = read_request(arguments, os.environ, recorded.script or "")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import written_logs
 from jobmon_core.app.sbatch_arguments import split
+from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected, StateUnreadable, StorageFailed
 from jobmon_core.domain.job.restart.next_submission import tracker_variables
 from jobmon_core.domain.logs.tracker import TrackerRun
@@ -63,7 +64,10 @@ def _enter(folder: str) -> None:
 
 @contextmanager
 def with_script(
-    ctx: Context, recorded: RecordedSubmission, arguments: tuple[str, ...]
+    ctx: Context,
+    recorded: RecordedSubmission,
+    arguments: tuple[str, ...],
+    backend: str = DEFAULT_BACKEND,
 ) -> Iterator[tuple[str, ...]]:
     """Yield the arguments of sbatch; the script is a private copy if its file is not what was recorded.
 
@@ -77,7 +81,7 @@ def with_script(
         yield arguments
         return
     content = recorded.script.encode("utf-8", "surrogateescape")
-    options, operands = split(arguments)
+    options, operands = split(arguments, backend)
     if operands and _content(operands[0]) == content:
         yield arguments
     elif not operands:
@@ -112,12 +116,12 @@ def replace_stdin(content: bytes) -> None:
         os.dup2(file.fileno(), _STDIN)
 
 
-def script_path(recorded: RecordedSubmission) -> str:
+def script_path(recorded: RecordedSubmission, backend: str = DEFAULT_BACKEND) -> str:
     """Return the file that the script came from, if any."""
     if recorded.script_path or recorded.run:
         return recorded.script_path
     with suppress(SchedulerRejected):
-        if operands := split(recorded.arguments)[1]:
+        if operands := split(recorded.arguments, backend)[1]:
             return os.path.join(recorded.folder, operands[0])  # noqa: PTH118 - texts
     return ""
 

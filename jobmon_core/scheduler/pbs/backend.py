@@ -6,13 +6,46 @@ import zlib
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from jobmon_core.scheduler.base import Backend, deferred
+from jobmon_core.scheduler.base import Backend
 from jobmon_core.system.environment import PBS_VARIABLES, dir_of_program
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from jobmon_core.scheduler.base import BackendResources, JobControl, Scheduler, Submitter
+    from jobmon_core.scheduler.base import (
+        BackendResources,
+        JobControl,
+        Scheduler,
+        SubmissionWords,
+        Submitter,
+    )
+
+
+class QsubLine:
+    """See `CommandLine`; it imports only when it is asked."""
+
+    never_again = ("-r", "n")
+
+    def read(self, arguments: Sequence[str]) -> SubmissionWords:
+        """See `CommandLine`."""
+        from jobmon_core.scheduler.pbs.options import submission_words
+
+        return submission_words(arguments)
+
+    def with_options(
+        self, arguments: Sequence[str], added: Sequence[str], variables: Iterable[str] = ()
+    ) -> list[str]:
+        """See `CommandLine`: PBS exports only the variables that ``-v`` names."""
+        from jobmon_core.scheduler.pbs.options import with_options, with_variables
+
+        names = tuple(variables)
+        return with_options(with_variables(arguments, names) if names else arguments, added)
+
+    def after(self, condition: str, job_id: int, *, is_array: bool) -> tuple[str, ...]:
+        """See `CommandLine`. A job whose dependency can never be met is deleted by PBS."""
+        from jobmon_core.domain.slurm.job_ids import JobRef, pbs_id
+
+        return "-W", f"depend={condition}:{pbs_id(JobRef(job_id), is_array=is_array)}"
 
 
 def _submitter(_resources: BackendResources) -> Submitter:
@@ -55,6 +88,5 @@ PBS = Backend(
     cancel_command=_cancel_command,
     controller_id=_controller_id,
     job_control=_job_control,
-    submission_words=deferred("pbs.options", "submission_words"),
-    with_options=deferred("pbs.options", "with_options"),
+    command_line=QsubLine(),
 )

@@ -95,16 +95,20 @@ def effective(words: Words, script: str) -> Words:
 
 
 def submission_words(arguments: Sequence[str]) -> SubmissionWords:
-    """See `Backend`; nothing of a command line that qsub will refuse."""
-    try:
-        words = read_words(arguments)
-    except SchedulerRejected:
-        return SubmissionWords()
+    """See `CommandLine.read`."""
+    words = read_words(arguments)
     script = script_of(words)
     found = effective(words, script_text(script))
-    name = found.value("N") or (Path(script).name if script else _ON_STDIN)
-    warnings = () if "d" in found.value("k") or not words.operands else (_SPOOLED,)
-    return SubmissionWords(script, name, found.value("J").partition("%")[0], warnings)
+    depend = [value for name, value in found.options if name == "W" and "depend=" in value]
+    return SubmissionWords(
+        tuple(arguments[: words.length]),
+        words.operands,
+        script,
+        found.value("N") or (Path(script).name if script else _ON_STDIN),
+        found.value("J").partition("%")[0],
+        depend[-1] if depend else "",
+        (_SPOOLED,) if words.operands and "d" not in found.value("k") else (),
+    )
 
 
 def script_of(words: Words) -> str:

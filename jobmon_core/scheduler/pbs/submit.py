@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.scheduler.base import Submission, Submitted
-from jobmon_core.system.environment import ATTEMPT_VARIABLES
 from jobmon_core.system.runner import NotStarted
 
 if TYPE_CHECKING:
@@ -69,14 +68,11 @@ class PbsSubmitter:
 
 
 def _own(arguments: Sequence[str]) -> Sequence[str]:
-    variables = [name for name in ATTEMPT_VARIABLES if name in os.environ]
-    if os.getsid(0) == os.getpid():  # only jobmon's own submissions lead a session
-        variables.append(f"{TOKEN}={token_of(os.uname().nodename, os.getpid())}")
-    if not variables:
+    if os.getsid(0) != os.getpid():  # only jobmon's own submissions lead a session
         return arguments
     from jobmon_core.scheduler.pbs.options import with_variables
 
-    return with_variables(arguments, variables)
+    return with_variables(arguments, [f"{TOKEN}={token_of(os.uname().nodename, os.getpid())}"])
 
 
 def _other_server(arguments: Sequence[str]) -> str:
