@@ -29,6 +29,7 @@ from jobmon_core.app.groups.jobs import (
     change_jobs,
     failed_indices,
     failed_runs,
+    group_overview,
     open_group,
     pending_jobs,
     queued_jobs,
@@ -37,7 +38,6 @@ from jobmon_core.app.groups.jobs import (
 from jobmon_core.app.groups.submit_runs import Run, SubmitRuns, plan_file
 from jobmon_core.app.jobs.find import find_ref
 from jobmon_core.app.jobs.output import begin_following
-from jobmon_core.app.jobs.overview import Overview, policy
 from jobmon_core.app.runs.rerun import plan_rerun
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.humanize import count, listed
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from jobmon_core.app.groups.jobs import GroupRun
     from jobmon_core.app.groups.submit_runs import RunResult
     from jobmon_core.context import Context
-    from jobmon_core.domain.many.groups.model import Group, GroupSettings
+    from jobmon_core.domain.many.groups.model import GroupSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
 
 
@@ -175,15 +175,6 @@ def status(options: Options) -> int:
         return 0
     print_lines(group_lines(group, runs, known, now_s, stdout_console()))
     return 0
-
-
-def group_overview(ctx: Context, group: Group, runs: Sequence[GroupRun]) -> Overview:
-    """Return what is known of the jobs of a group."""
-    statuses = [run.status for run in runs if run.status]
-    running = [each.job for each in statuses if not each.job.closed and each.job.is_running]
-    progress = {job.id: ctx.progress_file(job.id).read() for job in running}
-    intervals_s = {status.job.id: group.settings.interval_s for status in statuses}
-    return Overview(statuses, [], policy(ctx), progress, intervals_s)
 
 
 def list_groups(options: Options) -> int:

@@ -80,7 +80,7 @@ def run(options: Options) -> int:
     if options.stdio:
         if options.port is not None or options.connect:
             raise UsageError("--stdio opens no port and connects to nothing")
-        from jobmon.commands.web_pages import WebPages
+        from jobmon.commands.pages.site import WebPages
 
         pages = WebPages(open_context(), can_act=options.allow_actions)
         pages.prepare()

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 _LABEL = 13  # columns
 _INDENT = "  "
-_EVIDENCE = "evidence"  # marks a row with a line of NCCL's log or figures of the network: cut, not wrapped
+EVIDENCE = "evidence"  # marks a row with a line of NCCL's log or figures of the network: cut, not wrapped
 _MAX_EVIDENCE = 4
 _NCCL = re.compile(r"^.*?\bNCCL (?:INFO|WARN) ")  # the host, the process and the GPU, before what NCCL says
-_WORDS = {True: "healthy", False: "UNHEALTHY", None: "not known"}
+WORDS = {True: "healthy", False: "UNHEALTHY", None: "not known"}
 _DOUBTS = {True: "", False: ", NOT COMPLETE", None: ", not certain to be complete"}  # by `is_complete`
 _STYLES = {True: Style.GOOD, False: Style.BAD, None: Style.ATTENTION}
 _HEADERS = ("JOB", "NAME", "STATE", "HEALTH", "PROGRESS", "GPU", "NETWORK", "CHECKPOINT")
@@ -49,10 +49,10 @@ def health_lines(report: HealthReport, console: Console) -> Lines:
     """Yield whether a job is healthy, what is wrong, then the figures."""
     yield from _head(report, console)
     yield from _issues(report, console)
-    rows = [row for row in _rows(report) if row[1]]
+    rows = [row for row in health_rows(report) if row[1]]
     yield from [""] if rows else []
     for label, text in rows:
-        if label == _EVIDENCE:
+        if label == EVIDENCE:
             yield console.line(f"{_INDENT}{'':<{_LABEL}}{text}")
         else:
             yield from console.prose(text, f"{_INDENT}{label:<{_LABEL}}", _INDENT + " " * _LABEL)
@@ -70,7 +70,7 @@ def table_of_health(reports: Sequence[HealthReport], console: Console) -> Lines:
             yield from _issues(report, console)
     yield ""
     counted = Counter(report.healthy for report in reports)
-    parts = [f"{counted[each]} {word.lower()}" for each, word in _WORDS.items() if counted[each]]
+    parts = [f"{counted[each]} {word.lower()}" for each, word in WORDS.items() if counted[each]]
     yield f"{count(len(reports), 'job')}: {', '.join(parts)}"
 
 
@@ -108,7 +108,7 @@ def _row(report: HealthReport) -> list[Cell | str]:
     if report.checkpoints and (age_s := report.checkpoints.age_s(report.at_s)) is not None:
         when = f"{age(age_s)} ago"
     figures = (progress, _gpus_short(report.gpus), network, when)
-    health = Cell(_WORDS[report.healthy], _STYLES[report.healthy])
+    health = Cell(WORDS[report.healthy], _STYLES[report.healthy])
     return [report.ref, report.name, report.state, health, *(text or "-" for text in figures)]
 
 
@@ -120,7 +120,7 @@ def _head(report: HealthReport, console: Console) -> Lines:
         text += f", {report.state}"
     if report.elapsed_s and report.stage is Stage.RUNNING:
         text += f" for {duration(report.elapsed_s)}"
-    word = "health not known" if report.healthy is None else _WORDS[report.healthy]
+    word = "health not known" if report.healthy is None else WORDS[report.healthy]
     lines = console.prose(one_line(f"{text}: {word}"))
     yield from (console.styled(line, _STYLES[report.healthy]) for line in lines)
     if not report.wrong:
@@ -134,7 +134,7 @@ def _issues(report: HealthReport, console: Console) -> Lines:
             yield from console.advice(issue.advice, f"{_INDENT}  -> ", f"{_INDENT}     ")
 
 
-def _rows(report: HealthReport) -> Rows:
+def health_rows(report: HealthReport) -> Rows:
     """Yield the figures; of a job that does not run, only what is known."""
     runs = report.stage is Stage.RUNNING
     yield "progress", _progress(report) or ("not known" if runs else "")
@@ -230,7 +230,7 @@ def _network(found: Finding) -> Rows:
     # a slow network is an issue, and the page shows the text and the advice of issues above
     is_slow = found.severity is Severity.WARNING
     yield "network", f"{found.id}: {found.title if is_slow else found.text}"
-    yield from ((_EVIDENCE, _NCCL.sub("NCCL: ", line)) for line in found.evidence[:_MAX_EVIDENCE])
+    yield from ((EVIDENCE, _NCCL.sub("NCCL: ", line)) for line in found.evidence[:_MAX_EVIDENCE])
     if found.advice and not is_slow:
         yield "", f"-> {found.advice}"
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.backends import OutageWords
     from jobmon_core.domain.before.checks.facts import SubmissionAnswer
     from jobmon_core.domain.before.pending.model import Partition, PendingFacts
+    from jobmon_core.domain.before.pending.partitions import PartitionUse
     from jobmon_core.domain.job.restart.model import ProcessesLeft
     from jobmon_core.domain.job.tracking.model import Task
     from jobmon_core.domain.logs.diagnosis.model import StepUsage
@@ -314,6 +315,7 @@ class Backend(NamedTuple):
             options, a script and a log. Raises SchedulerMissing, SchedulerRejected, and SchedulerUnavailable
             without an answer: then it is cancelled if it exists, or the error says how to cancel it.
         pending_facts: what a job on a cluster waits for.
+        partition_uses: what each partition of the default cluster has, and has free.
         job_control: of a cluster.
         step_usage: what running jobs of the default cluster use, by raw job id.
         past_runs: all runs on a cluster of a user at some time in between (Unix seconds), with their steps.
@@ -343,6 +345,7 @@ class Backend(NamedTuple):
     version: Callable[[Runner], tuple[int, int] | None] = lambda _runner: None
     submit_short_job: Callable[[Runner, str, Sequence[str], str, str], Submitted] | None = None
     pending_facts: Callable[[Runner, JobRef, str], PendingFacts | NotListed | Unreachable] | None = None
+    partition_uses: Callable[[Runner], tuple[PartitionUse, ...] | Unreachable] | None = None
     job_control: Callable[[BackendResources, str], JobControl] | None = None
     step_usage: Callable[[Runner, Sequence[int]], Mapping[int, StepUsage]] | None = None
     past_runs: Callable[[Runner, str, str, float, float], list[JobRow] | Disabled | Unreachable] | None = None

@@ -103,6 +103,8 @@ def private_folder(path: Path) -> Path:
 
     StorageFailed also if it is a link, or belongs to another user.
     """
+    if is_private_folder(path):  # as nearly always, and asked for a thousand times by a list of jobs
+        return path
     if path.is_symlink():  # the chmod below would change the folder that the link points to
         raise StorageFailed(
             f"{path} is a symbolic link, which jobmon does not follow: remove it; "
@@ -121,6 +123,16 @@ def private_folder(path: Path) -> Path:
     except OSError as error:
         raise StorageFailed(f"{path} cannot be used: {error.strerror}") from error
     return path
+
+
+def is_private_folder(path: Path) -> bool:
+    """Whether it is a folder that only the user can enter. A link is none: it may lead elsewhere later."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return False
+    is_folder, mode = stat.S_ISDIR(status.st_mode), stat.S_IMODE(status.st_mode)
+    return is_folder and status.st_uid == os.geteuid() and not mode & 0o077
 
 
 def make_folder(path: Path) -> Path:

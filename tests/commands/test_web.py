@@ -17,7 +17,16 @@ import pytest
 
 from jobmon_core.context import Context
 from jobmon_core.domain.job.notes import Note
-from tests.support.many_jobs import EVENTFUL, GROUP, add_eventful, add_group, add_running, advance, fill
+from tests.support.many_jobs import (
+    EVENTFUL,
+    GROUP,
+    add_eventful,
+    add_group,
+    add_history,
+    add_running,
+    advance,
+    fill,
+)
 from tests.support.waiting import PATIENCE_S, eventually
 from tests.support.web import Web
 
@@ -87,6 +96,28 @@ def test_each_page_shows_what_the_command_prints(web: Web, path: str, texts: tup
     shown = html.unescape(re.sub(r"<[^>]*>", "", answer.body))
     assert not [text for text in texts if text not in shown]
     _parsed(answer.body)
+
+
+def test_the_page_of_a_running_job_says_whether_it_is_healthy_and_what_an_empty_panel_means(web: Web) -> None:
+    page = web.ask("/job/8123").body
+    assert "it makes progress, and nothing is known to be wrong" in page
+    assert "An empty panel of TensorBoard or another tracker does not mean that the run is dead" in page
+    stalled = web.ask("/job/8130").body
+    assert ">unhealthy<" in re.sub(r"</b>\s*", "</b>", stalled).replace("</b>unhealthy", ">unhealthy")
+    assert 'id="health"' not in web.ask(f"/job/{EVENTFUL}").body  # it has ended
+
+
+def test_nodes_that_kill_runs_or_slow_them_down_come_first(ctx: Context, web: Web) -> None:
+    add_history(ctx)
+    page = html.unescape(re.sub(r"<[^>]*>", "", web.ask("/nodes").body))
+    assert "4 of 13 runs died on gpu07, 0 of 147 elsewhere" in page
+    assert "13 of 13 runs were slow on gpu04 (1.5 times the usual time per unit)" in page
+    assert page.index("--exclude=gpu07") < page.index("--exclude=gpu04") < page.index("By node")
+
+
+def test_a_scheduler_that_does_not_answer_is_no_full_cluster(web: Web) -> None:
+    page = web.ask("/nodes").body
+    assert "What is free is not known: the scheduler did not answer" in page
 
 
 def test_a_page_is_sent_again_only_if_it_has_changed(ctx: Context, web: Web) -> None:

@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from jobmon_core.context import Context
+from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.many.groups.model import Group, Member
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
+from jobmon_core.store.history.lines import append
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
 from tests.support.job_records import failed, job_of, succeeded
@@ -18,6 +20,7 @@ from tests.support.live_jobs import jobs, progress_of, running_task
 from tests.support.telemetry import eventful_job, two_nodes, write_telemetry
 
 EVENTFUL, GROUP = "9001", "sweep1"
+_KILLS, _SLOW = 7, 4  # of twelve nodes
 
 
 def fill(root: Path, count: int, *, ended: int = 0) -> Context:
@@ -64,6 +67,40 @@ def add_eventful(ctx: Context) -> None:
     ctx.store.save(job)
     ctx.progress_file(job.id).write(progress)
     write_telemetry(ctx.home.telemetry_folder(job.id, ""), two_nodes())
+
+
+def add_history(ctx: Context) -> None:
+    """Add 160 runs of the last days, of which one node killed some, and another slowed some down."""
+    now_s, runs = int(time.time()), []
+    for number in range(160):
+        node, day = number % 12, number // 12
+        is_killed, is_slow = node == _KILLS and day > 8, node == _SLOW
+        cause = "node_fail" if is_killed else "cuda_oom.train" if number % 17 == 5 else ""
+        run_s = 5400.0 + 400 * (number % 9)
+        ended_s = now_s - 86_400 * (13 - day) - 900 * node - 60
+        runs.append(
+            HistoryRecord(
+                30_000 + number,
+                ended_s - int(run_s) - 900,
+                float(now_s),
+                name=f"train-{('small', 'large')[number % 2]}",
+                partition="gpu",
+                state="NODE_FAIL" if is_killed else "FAILED" if cause else "COMPLETED",
+                outcome="failure" if cause else "success",
+                cause=cause,
+                nodes=f"gpu{node:02}",
+                gpu="a100",
+                gpus=4,
+                cpus=32,
+                started_s=ended_s - int(run_s),
+                ended_s=ended_s,
+                run_s=run_s,
+                gpu_busy_s=(200, 100, 100, 200, 300, 500, 900, 2000, 6000, 9000),
+                unit="step",
+                step_s=(0.5 + 0.4 * (number % 2)) * (1.5 if is_slow else 1 + 0.002 * day),
+            )
+        )
+    append(ctx.home.history, runs, "a", float(now_s))
 
 
 def add_group(ctx: Context, runs: int) -> None:

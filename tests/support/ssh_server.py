@@ -185,15 +185,35 @@ def running_box(folder: Path) -> Iterator[Box]:
         _change_users("/usr/sbin/userdel", "--force", box.user)
 
 
+@contextmanager
+def own_server(folder: Path, name: str, settings: str, variables: Mapping[str, str]) -> Iterator[Path]:
+    """Run a server to which this user logs in as ``name``; yield the folder with the client.
+
+    Sessions there have the ``variables``; ``settings`` are further lines of its configuration.
+    """
+    (port,) = free_ports(1)
+    folder.mkdir(mode=0o700)
+    box = Box(folder, pwd.getpwuid(os.geteuid()).pw_name, port)
+    _configure(box, name)
+    pairs = " ".join(f'{key}="{value}"' for key, value in variables.items())
+    with (folder / "sshd_config").open("a") as file:
+        file.write(f"PermitRootLogin yes\n{settings}SetEnv {pairs}\n")
+    try:
+        box.start()
+        yield folder / "bin"
+    finally:
+        box.stop()
+
+
 def _change_users(*command: str) -> None:
     """Add or remove a user, when no other program is changing the users of this machine."""
     eventually(lambda: subprocess.run(command, check=False, capture_output=True).returncode == 0, step_s=0.5)
 
 
-def _configure(box: Box) -> None:
+def _configure(box: Box, name: str = "box") -> None:
     folder = box.folder
-    for name in ("host_key", "id"):
-        _keygen(folder / name)
+    for key in ("host_key", "id"):
+        _keygen(folder / key)
     (folder / "run").mkdir(mode=0o700)
     (folder / "calls").touch()
     Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
@@ -204,8 +224,8 @@ def _configure(box: Box) -> None:
         f"AuthorizedKeysFile {keys}\nStrictModes no\nAllowUsers {box.user}\nMaxStartups 100\n"
     )
     (folder / "ssh_config").write_text(
-        f"Host box\n  HostName 127.0.0.1\n  Port {box.port}\n  User {box.user}\n  IdentityFile {folder}/id\n"
-        f"  IdentitiesOnly yes\n  UserKnownHostsFile {folder}/known_hosts\n"
+        f"Host {name}\n  HostName 127.0.0.1\n  Port {box.port}\n  User {box.user}\n"
+        f"  IdentityFile {folder}/id\n  IdentitiesOnly yes\n  UserKnownHostsFile {folder}/known_hosts\n"
     )
     box.trust_host_key()
     (folder / "bin").mkdir()

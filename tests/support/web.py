@@ -94,7 +94,18 @@ class Web:
             connection.settimeout(PATIENCE_S)
             connection.connect(self.socket)
             return connection
-        return socket.create_connection(("127.0.0.1", self.port), PATIENCE_S)
+        return self.connection_to(self.port)
+
+    @staticmethod
+    def connection_to(port: int) -> socket.socket:
+        """Connect to a port of this machine."""
+        return socket.create_connection(("127.0.0.1", port), PATIENCE_S)
+
+    @staticmethod
+    def is_open(port: int) -> bool:
+        """Whether something listens on a port of this machine."""
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
 
     @property
     def host(self) -> str:

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from jobmon.views.artifacts import artifacts_rows
+from jobmon.views.health import EVIDENCE, WORDS, health_rows
 from jobmon.views.html import parts
 from jobmon.views.model import clock, pending_text, state
 from jobmon.views.report import facts
 from jobmon.views.report.html import report_sections
-from jobmon.views.report.page import moment, table
+from jobmon.views.report.page import moment, prose, table
 from jobmon.views.restarts import ATTEMPT_HEADERS, attempt_rows
 from jobmon_core.app.jobs.find import StateGroup, group_of
-from jobmon_core.domain.redaction import redacted_lines
+from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.domain.visible_text import in_html
 
 if TYPE_CHECKING:
@@ -25,10 +26,18 @@ if TYPE_CHECKING:
     from jobmon_core.app.messages.mute import JobAlerts
     from jobmon_core.domain.job.restart.model import Lineage
     from jobmon_core.domain.job.tracking.model import WatchedJob
+    from jobmon_core.domain.node.health.model import HealthReport
 
 _MAX_LINE = 2000  # characters of a line of a log
 _MAX_NAME = 300  # characters
 _MUTES = {"1h": "1 hour", "8h": "8 hours", "1d": "1 day"}
+_HEALTH = {True: StateGroup.COMPLETED, False: StateGroup.FAILED, None: StateGroup.UNWATCHED}
+# of the rows of `jobmon health`; the rest stands elsewhere on the page
+_SHOWN = ("GPUs", "network", EVIDENCE, "", "checkpoints", "disk", "not seen")
+_PANEL = (
+    "Judged by its log, its processes and what the scheduler says. An empty panel of TensorBoard or another "
+    "tracker does not mean that the run is dead: it shows only what the program has written out."
+)
 # what follows an action, by the word in the address
 DONE = {
     "ack": "Acknowledged: no reminder follows.",
@@ -49,6 +58,7 @@ class JobPage(NamedTuple):
     log: OutputText | None = None  # one of them
     lineage: Lineage | None = None
     alerts: JobAlerts | None = None
+    health: HealthReport | None = None  # of a running task
     done: str = ""  # a word of `DONE`
     like: str = ""  # selects the runs of its name in the history
 
@@ -78,10 +88,33 @@ def _main(page: JobPage, title: str, visitor: parts.Visitor) -> Lines:
         if group_of(job) is StateGroup.PENDING and (why := pending_text(job)):
             yield f"<p>It waits: {in_html(why)}. <code>jobmon why {in_html(page.ref)}</code> explains it.</p>"
     else:
+        if page.health:
+            yield from parts.section("Health", None, _health(page.health), "health")
         yield from report_sections(report)
         yield from _files(report, page.now_s)
     yield from _attempts(page)
     yield from _log(page)
+
+
+def _health(report: HealthReport) -> Lines:
+    word = WORDS[report.healthy].lower()
+    why = "" if report.wrong else f' <span class="soft">{in_html(report.why)}</span>'
+    yield f"<p>{parts.mark(_HEALTH[report.healthy], word)}{why}</p>"
+    if report.wrong:
+        yield '<ul class="findings">'
+        for each in report.wrong:
+            advice = f'<p class="advice">{prose(redacted(each.advice))}</p>' if each.advice else ""
+            yield (
+                '<li class="warn"><b aria-hidden="true">▲</b><span class="unseen">Warning: </span>'
+                f'<p class="who">{in_html(each.title or each.id)}</p>'
+                f"<div><p>{prose(redacted(each.text))}</p>{advice}</div></li>"
+            )
+        yield "</ul>"
+    rows = [(name, text) for name, text in health_rows(report) if name in _SHOWN and text]
+    yield parts.facts(
+        (name if name != EVIDENCE else "", redacted(text.removeprefix("-> "))) for name, text in rows
+    )
+    yield f'<p class="soft">{_PANEL}</p>'
 
 
 def _alerts(page: JobPage) -> Lines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from jobmon.views.report.page import document
+from jobmon.views.report.page import document, prose
 from jobmon_core import __version__
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.domain.visible_text import in_html
@@ -62,6 +62,16 @@ def site_page(title: str, place: str, main: Iterable[str], visitor: Visitor) -> 
         f"<footer>jobmon {in_html(__version__)}. Only you can open this page.</footer></body>",
     )
     return document(f"{title} · jobmon", head, body)
+
+
+def problem_page(error: Exception, visitor: Visitor) -> str:
+    """Return what stands in place of a page that cannot be shown, or of an act that was refused."""
+    main = (
+        heading("This cannot be shown"),
+        f'<p class="notice"><b aria-hidden="true">!</b> {prose(str(error))}</p>',
+        '<p><a href="/">All jobs</a></p>',
+    )
+    return site_page("Error", "", main, visitor)
 
 
 def heading(title: str, beside: str = "") -> str:
@@ -142,6 +152,15 @@ def curve(values: Sequence[float]) -> str:
         f'<svg class="curve" viewBox="0 0 {_CURVE_WIDTH} {_CURVE_HEIGHT}" aria-hidden="true">'
         f'<path d="M{"L".join(places)}"/></svg>'
     )
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return names with what is known of each; a pair without a name continues the one before."""
+    rows = "".join(
+        f"<dt>{in_html(name)}</dt><dd>{in_html(text)}</dd>" if name else f"<dd>{in_html(text)}</dd>"
+        for name, text in pairs
+    )
+    return f'<dl class="facts">{rows}</dl>' if rows else ""
 
 
 def cell(label: str, content: str, kind: str = "") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon.views.report.chart import HEIGHT, TOP, framed, number_text, opened, value_axis, y_of
+from jobmon.views.report.chart import HEIGHT, TABLE_BEGIN, TOP, framed, number_text, opened, value_axis, y_of
 from jobmon_core.domain.job.report.axis import linear_axis
 from jobmon_core.domain.visible_text import in_html
 
@@ -106,7 +106,7 @@ def _columns(key: str, finding: str, chart: Columns) -> Lines:
 
 
 def _table(pictures: Sequence[Columns]) -> Lines:
-    yield '<details><summary>Table</summary><div><table><thead><tr><th scope="col"></th>'
+    yield f'{TABLE_BEGIN}<table><thead><tr><th scope="col"></th>'
     parts = [(part, each.unit) for each in pictures for part in each.parts]
     yield "".join(f'<th scope="col">{in_html(part.label)}, {in_html(unit)}</th>' for part, unit in parts)
     yield "</tr></thead><tbody>"

@@ -222,8 +222,12 @@ def area(points: Sequence[Point], axis: Axis, window: Window) -> str:
     return f"M{'L'.join((*tops, *bottoms))}Z"
 
 
+# who uses only keys must be able to scroll it
+TABLE_BEGIN = '<details><summary>Table</summary><div tabindex="0" role="region" aria-label="Table">'
+
+
 def _table(chart: Chart, window: Window) -> Lines:
-    yield "<details><summary>Table</summary><div><table>"
+    yield f"{TABLE_BEGIN}<table>"
     names = "".join(f'<th scope="col">{in_html(line.label)}</th>' for line in chart.lines)
     yield f'<thead><tr><th scope="col">until</th>{names}</tr></thead><tbody>'
     for until_s, values in tabulated([line.series for line in chart.lines], window, _TABLE_ROWS):

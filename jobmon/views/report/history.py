@@ -96,21 +96,22 @@ def _figures(data: Overview) -> Lines:
 def _unusual(data: Overview) -> Lines:
     if data.unusual:
         items = (f"<li>{prose(f'{each.text}. {each.advice}')}</li>" for each in data.unusual)
-        yield f'<section class="card"><h3>What stands out</h3><ul>{"".join(items)}</ul></section>'
+        yield f'<section class="card"><h2>What stands out</h2><ul>{"".join(items)}</ul></section>'
 
 
 def _charts(data: Overview) -> Lines:
-    yield '<div class="figures">'
+    paced = _of_one_name(data.runs)
+    yield '<h2>Charts</h2><div class="figures">'
     yield hours_html(data.over_time, data.period)
     yield waste_html(data.causes)
     yield busy_html(run.gpu_busy_s for run in data.runs)
     yield wait_html(data.runs, data.this)
     yield time_html(data.runs, data.this)
-    yield pace_html(_of_one_name(data.runs), data.this)
+    yield pace_html(paced, data.this)
     yield "</div>"
-    if len({run.label for run in data.runs}) > 1:
-        text = "Seconds per unit are of the name with the most runs; --name selects another."
-        yield f'<p class="source">{text}</p>'
+    if paced and len({run.label for run in data.runs}) > 1:
+        text = f"Seconds per unit are of {short(paced[0].label)}, the name with the most runs."
+        yield f'<p class="source">{in_html(text)}</p>'
     if len(data.runs) < sum(total.runs for total in data.past.totals):
         rest = f"waits, run times, seconds per unit and GPU utilisation are of the last {len(data.runs):,}"
         yield f'<p class="source">Hours and causes are of all runs; {rest}.</p>'
@@ -133,7 +134,7 @@ def _tables(data: Overview) -> Lines:
     runs, total = data.past.runs, sum(each.runs for each in data.past.totals)
     title = count(total, "run")
     if len(runs) < total:
-        title = f"{len(runs):,} of {total:,} runs (-n N for more, at most {MAX_LISTED:,})"
+        title = f"{len(runs):,} of {total:,} runs"
     rows = ([short(cell.text) for cell in run_cells(run, data.now_s)] for run in runs)
     yield from table(title, map(column_title, HEADERS), rows)
 

@@ -59,7 +59,7 @@ def _header(data: ReportData) -> Lines:
 def _verdict(data: ReportData) -> Lines:
     found, source = facts.verdict(data), facts.source(data)
     bad = " bad" if found.severity is Severity.CRITICAL else ""
-    yield f'<section class="card{bad}"><h3>{in_html(found.title)}</h3>'
+    yield f'<section class="card{bad}"><h2>{in_html(found.title)}</h2>'
     if found.text:
         yield f"<p>{prose(found.text)}</p>"
     if found.evidence:

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.jobs.find import StateGroup, group_of
-from jobmon_core.app.jobs.overview import ending_of, statuses
+from jobmon_core.app.jobs.overview import Overview, ending_of, policy, statuses
 from jobmon_core.app.restarts.lineages import end
 from jobmon_core.domain.errors import JobmonError, SchedulerMissing, SchedulerUnavailable, StateUnreadable
 from jobmon_core.domain.many.groups.model import Group, Member
@@ -63,6 +63,15 @@ def runs_of(ctx: Context, group: Group) -> list[GroupRun]:
         GroupRun(name, member, known.get(name), problems.get(name, ""))
         for name, member in group.members.items()
     ]
+
+
+def group_overview(ctx: Context, group: Group, runs: Sequence[GroupRun]) -> Overview:
+    """Return what is known of the jobs of a group."""
+    statuses = [run.status for run in runs if run.status]
+    running = [each.job for each in statuses if not each.job.closed and each.job.is_running]
+    progress = {job.id: ctx.progress_file(job.id).read() for job in running}
+    intervals_s = {status.job.id: group.settings.interval_s for status in statuses}
+    return Overview(statuses, [], policy(ctx), progress, intervals_s)
 
 
 def alive_jobs(runs: Iterable[GroupRun]) -> list[WatchedJob]:

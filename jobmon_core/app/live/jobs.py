@@ -94,7 +94,8 @@ class LiveJobs:
         entries = self._states.contents(store.paths())
         jobs = without_duplicates(each for each in entries if each and not isinstance(each, Unreadable))
         jobs, ended = self._apart(jobs, now_s)
-        progress = self._progress.contents([self._ctx.home.progress_file(job.id) for job in jobs])
+        folder = self._ctx.home.progress  # which is checked each time that it is asked for
+        progress = self._progress.contents([folder / f"{job.id}.json" for job in jobs])
         self._renew(jobs, progress, now_s)
         tasks = [task for known in self._known.values() for task in known.tasks if self._is_shown(task)]
         self._shown |= {task.id for task in tasks}

@@ -97,6 +97,7 @@ SLURM = Backend(
     version=deferred("slurm.submission", "version"),
     submit_short_job=deferred("slurm.submission", "submit_short_job"),
     pending_facts=deferred("slurm.pending", "ask_pending"),
+    partition_uses=deferred("slurm.partitions", "ask_partitions"),
     job_control=_job_control,
     step_usage=deferred("slurm.sacct", "ask_step_usage"),
     past_runs=deferred("slurm.client", "past_runs"),

@@ -216,3 +216,13 @@ def final_state(job_id: str, cluster: str) -> list[str]:
 def show(cluster: str, *what: str) -> list[str]:
     """Show records of scontrol, one a line."""
     return ["scontrol", *cluster_args(cluster), "-o", "show", *what]
+
+
+# All exist since 20.11; the name of the default partition ends with a star. Nodes that are alike in all of
+# them are one row. Free text: none.
+SINFO_FIELDS = ("Partition", "Available", "StateLong", "Nodes", "CPUsState", "Gres", "GresUsed")
+
+
+def partitions(cluster: str) -> list[str]:
+    """List what the nodes of each partition have and use."""
+    return ["sinfo", *cluster_args(cluster), "-h", "-O", _columns(SINFO_FIELDS)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import stat
 import struct
 import tempfile
 from contextlib import suppress
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed, UsageError
+from jobmon_core.system.files import is_private_folder
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ def socket_folder(environment: Mapping[str, str]) -> Path:
     $XDG_RUNTIME_DIR exists only while the user is logged in, as the server does.
     """
     given = environment.get("XDG_RUNTIME_DIR", "")
-    if given.startswith("/") and _is_private(Path(given)):
+    if given.startswith("/") and is_private_folder(Path(given)):
         folder = Path(given) / "jobmon"
     else:
         folder = Path(tempfile.gettempdir()) / f"jobmon-{os.geteuid()}"
     try:
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
-        is_private = _is_private(folder)
+        is_private = is_private_folder(folder)
     except OSError as error:
         raise StorageFailed(f"{folder} cannot be used: {error.strerror}") from error
     if not is_private:
@@ -45,16 +45,6 @@ def socket_folder(environment: Mapping[str, str]) -> Path:
             "would not be private: remove it, or set $TMPDIR to a folder of yours"
         )
     return folder
-
-
-def _is_private(folder: Path) -> bool:
-    """A link is none: whoever made it may let it lead elsewhere later."""
-    try:
-        status = folder.lstat()
-    except OSError:
-        return False
-    mode = status.st_mode
-    return stat.S_ISDIR(mode) and status.st_uid == os.geteuid() and not stat.S_IMODE(mode) & 0o077
 
 
 def listen_at(path: Path) -> socket.socket:
