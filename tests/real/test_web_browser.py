@@ -10,7 +10,16 @@ import pytest
 
 from jobmon_core.context import Context
 from tests.support.browser import CHROMIUM, Browser
-from tests.support.many_jobs import EVENTFUL, GROUP, add_eventful, add_group, add_running, advance, fill
+from tests.support.many_jobs import (
+    EVENTFUL,
+    GROUP,
+    add_eventful,
+    add_group,
+    add_history,
+    add_running,
+    advance,
+    fill,
+)
 from tests.support.waiting import eventually
 from tests.support.web import Web
 
@@ -91,6 +100,31 @@ def test_every_page_fits_in_light_and_dark(site: _Site, browser: Browser, width:
     assert {urlsplit(each).netloc for each in browser.requests if each.startswith("http")} == {site.web.host}
 
 
+@pytest.mark.parametrize("count", [0, 1, 8, 200])
+@pytest.mark.parametrize("width", [_PHONE, _DESKTOP])
+def test_groups_history_and_nodes_fit_however_many_runs_there_are(
+    site: _Site, browser: Browser, width: int, count: int
+) -> None:
+    add_group(site.ctx, count)
+    add_history(site.ctx, count)
+    browser.resize(width)
+    browser.open(site.web.address)
+    shown = {
+        "/groups": 1,
+        f"/group/{GROUP}": count,
+        "/history": min(count, 50),
+        "/history?by=node&name=train*": count,
+        "/nodes": min(count, 12),
+    }
+    for path, rows in shown.items():
+        browser.open(f"{site.origin}{path}")
+        browser.shows("Live, as of")
+        _is_sound(browser)
+        listed = browser.value("document.querySelectorAll('main tbody tr').length")
+        assert listed >= rows if rows else "no " in browser.text
+    assert {urlsplit(each).netloc for each in browser.requests if each.startswith("http")} == {site.web.host}
+
+
 def test_a_page_follows_the_job_and_keeps_what_the_user_opened(site: _Site, browser: Browser) -> None:
     add_running(site.ctx, "mine")
     browser.open(site.web.address)
@@ -108,6 +142,14 @@ def test_a_server_that_ends_is_told_and_the_page_stays(site: _Site, browser: Bro
     site.web.stop()
     browser.shows("No answer for")
     assert "train-llama-7b" in browser.text
+
+
+def test_a_refusal_is_in_the_words_of_jobmon(site: _Site, browser: Browser) -> None:
+    browser.open(site.origin)
+    browser.shows("A token works once, within 15 minutes")
+    browser.open(site.web.address)
+    browser.open(f"{site.origin}/nothing")
+    browser.shows("There is no such page")
 
 
 def test_without_scripts_the_pages_work(site: _Site, browser: Browser) -> None:

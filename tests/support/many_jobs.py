@@ -69,15 +69,15 @@ def add_eventful(ctx: Context) -> None:
     write_telemetry(ctx.home.telemetry_folder(job.id, ""), two_nodes())
 
 
-def add_history(ctx: Context) -> None:
-    """Add 160 runs of the last days, of which one node killed some, and another slowed some down."""
+def add_history(ctx: Context, count: int = 160) -> None:
+    """Add runs of the last two weeks, of which one node killed some, and another slowed some down."""
     now_s, runs = int(time.time()), []
-    for number in range(160):
+    for number in range(count):
         node, day = number % 12, number // 12
         is_killed, is_slow = node == _KILLS and day > 8, node == _SLOW
         cause = "node_fail" if is_killed else "cuda_oom.train" if number % 17 == 5 else ""
         run_s = 5400.0 + 400 * (number % 9)
-        ended_s = now_s - 86_400 * (13 - day) - 900 * node - 60
+        ended_s = now_s - 86_400 * max(0, 13 - day) - 900 * node - 60
         runs.append(
             HistoryRecord(
                 30_000 + number,

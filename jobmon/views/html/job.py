@@ -73,7 +73,10 @@ def _main(page: JobPage, title: str, visitor: parts.Visitor) -> Lines:
     job, report = page.job, page.report
     word = facts.outcome(report) if report else state(job)
     group = report.live.group if report else group_of(job)
-    yield parts.heading(title, f'<p class="state-now">{parts.mark(group, word)}</p>')
+    beside = parts.mark(group, word)
+    if page.health:
+        beside += f' <a href="#health">{_health_mark(page.health)}</a>'
+    yield parts.heading(title, f'<p class="state-now">{beside}</p>')
     named = {"partition": job.partition, "cluster": job.cluster}
     query = quote(page.like, safe="")
     about = [f"{name} {in_html(value)}" for name, value in named.items() if value]
@@ -88,18 +91,22 @@ def _main(page: JobPage, title: str, visitor: parts.Visitor) -> Lines:
         if group_of(job) is StateGroup.PENDING and (why := pending_text(job)):
             yield f"<p>It waits: {in_html(why)}. <code>jobmon why {in_html(page.ref)}</code> explains it.</p>"
     else:
+        yield from report_sections(report)
         if page.health:
             yield from parts.section("Health", None, _health(page.health), "health")
-        yield from report_sections(report)
         yield from _files(report, page.now_s)
     yield from _attempts(page)
     yield from _log(page)
 
 
+def _health_mark(report: HealthReport) -> str:
+    word = WORDS[report.healthy].lower() if report.healthy is not None else "health not known"
+    return parts.mark(_HEALTH[report.healthy], word)
+
+
 def _health(report: HealthReport) -> Lines:
-    word = WORDS[report.healthy].lower()
     why = "" if report.wrong else f' <span class="soft">{in_html(report.why)}</span>'
-    yield f"<p>{parts.mark(_HEALTH[report.healthy], word)}{why}</p>"
+    yield f"<p>{_health_mark(report)}{why}</p>"
     if report.wrong:
         yield '<ul class="findings">'
         for each in report.wrong:
@@ -114,7 +121,7 @@ def _health(report: HealthReport) -> Lines:
     yield parts.facts(
         (name if name != EVIDENCE else "", redacted(text.removeprefix("-> "))) for name, text in rows
     )
-    yield f'<p class="soft">{_PANEL}</p>'
+    yield f'<p class="when">{_PANEL}</p>'
 
 
 def _alerts(page: JobPage) -> Lines:

@@ -48,7 +48,7 @@ def _main(page: NodesPage) -> Lines:
         yield from parts.section("Better avoided", len(suspects), _suspects(suspects), "suspects")
     number = len(page.free.partitions) or None
     yield from parts.section("Partitions", number, _free(page), "partitions")
-    yield from parts.section(f"Your runs of the last {page.days:.0f} days", None, _own(page.own), "own")
+    yield from _own(page.own, f"Your runs of the last {page.days:.0f} days, by node")
 
 
 def _suspects(suspects: Sequence[SuspectNode]) -> Lines:
@@ -76,7 +76,7 @@ def _free(page: NodesPage) -> Lines:
         yield parts.empty("The scheduler shows you no partition.")
         return
     yield from parts.rows_table(_COLUMNS, map(_partition, free.partitions), "Partitions")
-    yield f'<p class="soft">As of {moment(free.at_s, page.now_s)}. {_CAUTION}</p>'
+    yield f'<p class="when">As of {moment(free.at_s, page.now_s)}. {_CAUTION}</p>'
 
 
 def _partition(use: PartitionUse) -> str:
@@ -85,34 +85,32 @@ def _partition(use: PartitionUse) -> str:
         name += ' <span class="soft">default</span>'
     if use.availability != _UP:
         name += f' <span class="mark-warn"><b aria-hidden="true">▲</b> {in_html(use.availability)}</span>'
-    gpus = (
-        f'{_share(use.free_gpus[kind], total)} <span class="soft">{in_html(kind)}</span>'.strip()
-        for kind, total in use.gpus.items()
-    )
+    gpus = (_share(use.free_gpus[kind], total, kind) for kind, total in use.gpus.items())
     states = ", ".join(f"{number:,} {word}" for word, number in use.nodes.most_common())
     cells = (
         f'<th scope="row">{name}</th>',
         parts.cell(_COLUMNS[1], _share(use.idle_nodes, use.total_nodes), "number"),
-        parts.cell(_COLUMNS[2], "<br/>".join(gpus), "number"),
+        parts.cell(_COLUMNS[2], "".join(gpus), "number"),
         parts.cell(_COLUMNS[3], _share(use.free_cpus, use.cpus), "number"),
         parts.cell(_COLUMNS[4], in_html(states), "words"),
     )
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _share(free: int, total: int) -> str:
-    """Return the figures above a bar of what is in use."""
+def _share(free: int, total: int, kind: str = "") -> str:
+    """Return the figures above a bar of what is free."""
     if not total:
         return ""
-    return f'<b>{free:,}</b> <span class="soft">of {total:,}</span>{parts.bar(1 - free / total)}'
+    about = in_html(f"of {total:,} {kind}".rstrip())
+    return f'<b>{free:,}</b> <span class="soft">{about}</span>{parts.bar(free / total, "good")}'
 
 
-def _own(own: Nodes) -> Lines:
+def _own(own: Nodes, title: str) -> Lines:
     if not own.totals:
-        yield parts.empty(prose(NO_RUNS))
+        yield from parts.section(title, None, [parts.empty(prose(NO_RUNS))], "own")
         return
-    if not (own.suspects or own.slow):
-        yield f'<p class="soft">None of {count(len(own.totals), "node")} stands out.</p>'
     columns = total_columns(own.totals, "node")
     rows = ([text(row) for _, text in columns] for row in own.totals)
-    yield from table("By node", [column_title(name) for name, _ in columns], rows)
+    yield from table(title, [column_title(name) for name, _ in columns], rows)
+    if not (own.suspects or own.slow):
+        yield f'<p class="when">{count(len(own.totals), "node")}: none stands out.</p>'

@@ -29,8 +29,8 @@ def _history(data: Overview, query: Mapping[str, str]) -> Lines:
     yield parts.heading("History", f'<p class="soft">{in_html(about(data))}</p>')
     yield '<form class="filter left" action="/history" method="get">'
     for name, example in _TEXTS.items():
-        yield f'<label for="f-{name}">{name.capitalize()}</label><input id="f-{name}" name="{name}"'
-        yield f' value="{in_html(query.get(name, ""))}" placeholder="{example}" size="9"/>'
+        yield f'<span><label for="f-{name}">{name.capitalize()}</label> <input id="f-{name}" name="{name}"'
+        yield f' value="{in_html(query.get(name, ""))}" placeholder="{example}" size="9"/></span>'
     yield _choice("since", "In", PERIODS, query)
     yield _choice("by", "By", {"": "-", **{each: each for each in BY}}, query)
     yield '<button type="submit">Show</button> <a href="/history">All runs</a></form>'
@@ -43,4 +43,5 @@ def _choice(name: str, label: str, choices: Mapping[str, str], query: Mapping[st
         f'<option value="{value}"{_SELECTED if value == chosen else ""}>{text}</option>'
         for value, text in choices.items()
     )
-    return f'<label for="f-{name}">{label}</label><select id="f-{name}" name="{name}">{options}</select>'
+    choice = f'<select id="f-{name}" name="{name}">{options}</select>'
+    return f'<span><label for="f-{name}">{label}</label> {choice}</span>'

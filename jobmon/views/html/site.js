@@ -66,6 +66,7 @@
         signal: AbortSignal.timeout(30000),
       });
       if (given.status === 401) return say("This page is no longer valid: start jobmon web again.", true);
+      if (given.status === 404) return say("There is nothing at this address any more.", true);
       if (given.status !== 200 && given.status !== 304) throw new Error(String(given.status));
       if (given.status === 200) {
         const next = new DOMParser().parseFromString(await given.text(), "text/html");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 import struct
 import tempfile
 from contextlib import suppress
@@ -32,6 +33,7 @@ def socket_folder(environment: Mapping[str, str]) -> Path:
         folder = Path(given) / "jobmon"
     else:
         folder = Path(tempfile.gettempdir()) / f"jobmon-{os.geteuid()}"
+        _check_parent(folder.parent)
     try:
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
@@ -45,6 +47,19 @@ def socket_folder(environment: Mapping[str, str]) -> Path:
             "would not be private: remove it, or set $TMPDIR to a folder of yours"
         )
     return folder
+
+
+def _check_parent(folder: Path) -> None:
+    """Refuse a folder in which another user could put theirs in place of ours."""
+    try:
+        status = folder.stat()
+    except OSError as error:
+        raise StorageFailed(f"{folder} cannot be used: {error.strerror}") from error
+    is_open = status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX
+    if is_open or status.st_uid not in (0, os.geteuid()):
+        raise StorageFailed(
+            f"in {folder}, other users can replace your files: set $TMPDIR to a folder of yours"
+        )
 
 
 def listen_at(path: Path) -> socket.socket:

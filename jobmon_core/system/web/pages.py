@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import threading
 import time
@@ -18,7 +19,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.system.runner import start_asked
-from jobmon_core.system.web.request import BadRequest, Request, Response
+from jobmon_core.system.web.request import CSS, HTML, JAVASCRIPT, BadRequest, Request, Response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +30,7 @@ _GREETING = b"jobmon-web 1"
 _START_S, _ANSWER_S = 60.0, 30.0  # to log in on another machine; to make a page
 _MAX_LINE_BYTES = 32 * 2**20
 _CHUNK_BYTES = 65_536
+_PLACE = re.compile(r"Location: /(?!/)[!-~]*")  # the only header that pages add; it leads to no other host
 _MAX_NOISE = 200  # lines that a login may print before
 
 
@@ -51,12 +53,12 @@ class PageProcess:
             self._start()
 
     def answer(self, request: Request) -> Response:
-        """Return its answer; BadRequest with 503 if there is none, 504 if it takes too long."""
+        """Return its answer; BadRequest if it refuses, or gives none (503), or takes too long (504)."""
         line = json.dumps(asdict(request)).encode() + b"\n"
         if not self._lock.acquire(timeout=_ANSWER_S):
             raise BadRequest(HTTPStatus.GATEWAY_TIMEOUT)
         try:
-            return self._asked(line)
+            response = self._asked(line)
         except TimeoutError as error:
             self._end()
             raise BadRequest(HTTPStatus.GATEWAY_TIMEOUT) from error
@@ -65,6 +67,9 @@ class PageProcess:
             raise BadRequest(HTTPStatus.SERVICE_UNAVAILABLE) from error
         finally:
             self._lock.release()
+        if response.status >= HTTPStatus.BAD_REQUEST and not response.body:  # the server words it
+            raise BadRequest(response.status)
+        return response
 
     def _asked(self, line: bytes) -> Response:
         try:
@@ -74,7 +79,10 @@ class PageProcess:
             got = self._ask(line)
         given: dict[str, Any] = json.loads(got)
         given |= {"status": HTTPStatus(given["status"]), "headers": tuple(given["headers"])}
-        return Response(**given)
+        response = Response(**given)
+        if not _is_ours(response):
+            raise ValueError
+        return response
 
     def _ask(self, line: bytes) -> bytes:
         process = self._start()
@@ -118,6 +126,13 @@ class PageProcess:
                     with suppress(OSError):
                         pipe.close()
             process.wait()
+
+
+def _is_ours(response: Response) -> bool:
+    """Whether it is as jobmon answers: the other machine may be less trusted than this one."""
+    leads_here = all(_PLACE.fullmatch(each) for each in response.headers)
+    is_page = response.content_type in (HTML, CSS, JAVASCRIPT)
+    return leads_here and is_page and (response.etag.isalnum() or not response.etag)
 
 
 def serve_lines(answer: Callable[[Request], Response], idle_s: float, descriptors: tuple[int, int]) -> None:

@@ -67,6 +67,14 @@ def test_a_link_in_its_place_is_refused(tmp_path: Path) -> None:
         socket_folder({})
 
 
+def test_a_temporary_folder_in_which_others_can_replace_files_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    with pytest.raises(StorageFailed, match="can replace your files"):
+        socket_folder({})
+    tmp_path.chmod(0o1777)
+    assert socket_folder({}).parent == tmp_path
+
+
 @as_root
 def test_a_folder_that_another_user_made_first_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / f"jobmon-{os.geteuid()}"
