@@ -1,7 +1,8 @@
 """What `jobmon web` costs: the time of a page, its memory, and its CPU time with and without visitors.
 
 Run `python -m benchmarks.web [--jobs N] [--json]` in the development environment. Times of pages depend on
-the machine; the CPU time of a waiting server and its memory do not.
+the machine; the CPU time of a waiting server and its memory do not. With `--beside PYTHON`, an interpreter
+that has FastAPI and uvicorn, a server of these that sends the same page from memory is measured beside it.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import socket
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
 
@@ -19,10 +23,24 @@ from benchmarks.figures import Figure, report
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.support.many_jobs import fill
-from tests.support.web import Web
+from tests.support.web import Web, sent
 
 _POLLS_S, _TABS, _IDLE_S = 60.0, 3, 20.0
 _PERIOD_S = 5.0  # of the script in a page
+_PAUSE_S = 32.0  # after which no page is shown again, and all jobs are looked at again
+_PAGES = 200
+_RIVAL = """
+import sys, uvicorn
+from fastapi import FastAPI
+from fastapi.responses import HTMLResponse
+page, app = open(sys.argv[1]).read(), FastAPI()
+
+@app.get("/")
+def now():
+    return HTMLResponse(page)
+
+uvicorn.run(app, uds=sys.argv[2], log_level="critical")
+"""
 
 
 def main() -> int:
@@ -30,9 +48,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--beside", metavar="PYTHON", help="an interpreter with FastAPI and uvicorn")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        return report(list(_measured(Path(folder), options.jobs)), as_json=options.json)
+        figures = list(_measured(Path(folder), options.jobs))
+        if options.beside:
+            figures += _rival(options.beside, Path(folder))
+        return report(figures, as_json=options.json)
 
 
 def _measured(folder: Path, jobs: int) -> list[Figure]:
@@ -41,8 +63,14 @@ def _measured(folder: Path, jobs: int) -> list[Figure]:
         web.enter()
         pages = int(Path(f"/proc/{web.process.pid}/task/{web.process.pid}/children").read_text().split()[0])
         server = web.process.pid
+        started = _cpu_s(server), _cpu_s(pages)
         first = _page_s(web)
         again = min(_page_s(web) for _ in range(5))
+        (folder / "page.html").write_text(web.ask("/").body)
+        time.sleep(_PAUSE_S)
+        before = _cpu_s(pages)
+        later = _page_s(web)
+        later_cpu_s = _cpu_s(pages) - before
         before, began_s, etag = _cpu_s(server, pages), time.monotonic(), ""
         while time.monotonic() - began_s < _POLLS_S:
             for _ in range(_TABS):
@@ -55,6 +83,12 @@ def _measured(folder: Path, jobs: int) -> list[Figure]:
         return [
             Figure(f"first page of {jobs} jobs, ms", round(1000 * first, 1), 100),
             Figure("the same page again, ms", round(1000 * again, 1), 100),
+            Figure("the page after half a minute, ms", round(1000 * later, 1)),
+            Figure("of it CPU time, ms", round(1000 * later_cpu_s), 100),
+            Figure("CPU ms until the server listens", round(1000 * started[0])),
+            Figure("CPU ms until what makes the pages has read the jobs", round(1000 * started[1])),
+            Figure("PSS of the server, MB", round(_pss_mb(server), 1)),
+            Figure("PSS of what makes its pages, MB", round(_pss_mb(pages), 1)),
             Figure("private memory of the server, MB", round(_private_mb(server), 1), 12),
             Figure(
                 "private memory of what makes its pages, MB",
@@ -64,6 +98,36 @@ def _measured(folder: Path, jobs: int) -> list[Figure]:
             Figure("CPU seconds in 20 s without a visitor", round(_cpu_s(server, pages) - before, 2), 0),
             Figure(f"% of a core with {_TABS} tabs", round(busy, 2), 1),
         ]
+
+
+def _rival(python: str, folder: Path) -> Iterator[Figure]:
+    path = folder / "rival.sock"
+    argv = [python, "-c", _RIVAL, str(folder / "page.html"), str(path)]
+    with subprocess.Popen(argv) as process:
+        try:
+            while not _rival_answers(path):
+                time.sleep(0.05)
+            started = before = _cpu_s(process.pid)
+            for _ in range(_PAGES):
+                _rival_answers(path)
+            page_ms = 1000 * (_cpu_s(process.pid) - before) / _PAGES
+            yield Figure("beside: CPU ms until FastAPI and uvicorn listen", round(1000 * started))
+            yield Figure("beside: its CPU ms for a page from memory", round(page_ms, 2))
+            yield Figure("beside: its private memory, MB", round(_private_mb(process.pid), 1))
+            yield Figure("beside: its PSS, MB", round(_pss_mb(process.pid), 1))
+        finally:
+            process.terminate()
+
+
+def _rival_answers(path: Path) -> bool:
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.connect(str(path))
+    except OSError:
+        connection.close()
+        return False
+    head = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    return sent(connection, head).status == HTTPStatus.OK
 
 
 def _page_s(web: Web) -> float:
@@ -83,8 +147,16 @@ def _cpu_s(*pids: int) -> float:
 
 
 def _private_mb(pid: int) -> float:
+    return _memory_mb(pid, r"^Private_\w+:\s+(\d+)")
+
+
+def _pss_mb(pid: int) -> float:
+    return _memory_mb(pid, r"^Pss:\s+(\d+)")
+
+
+def _memory_mb(pid: int, pattern: str) -> float:
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return sum(int(each) for each in re.findall(r"Private_\w+:\s+(\d+)", text)) / 1024
+    return sum(int(each) for each in re.findall(pattern, text, re.MULTILINE)) / 1024
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ DESCRIPTION = """\
 Show your jobs in a browser: what needs attention, what runs, waits and ended, each job with its charts and
 log, and each group as a table. The pages are up to date while they are visible, and are served to you alone:
 at a socket that no other user can open, and only to a browser that opened the address printed here. They are
-made from jobmon's own files; no scheduler is queried."""
+made from jobmon's own files; only the page of the nodes queries the scheduler, at most once a minute."""
 EPILOG = """\
 On a login node, `jobmon web` prints a line with ssh to run on your laptop, and the address to open there.
 The address works once and for 15 minutes; Enter prints another one. The server ends with Ctrl-C, and after an

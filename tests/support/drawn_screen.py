@@ -48,11 +48,16 @@ class DrawnScreen:
         self._columns, self._lines = columns, lines
 
     @property
-    def lines(self) -> list[str]:
-        """What the window shows now."""
+    def window(self) -> pyte.Screen:
+        """The window as it is now, with its colours."""
         screen = _Window(self._columns, self._lines)
         _Stream(screen).feed(self.terminal.written)
-        return [line.rstrip() for line in screen.display]
+        return screen
+
+    @property
+    def lines(self) -> list[str]:
+        """What the window shows now."""
+        return [line.rstrip() for line in self.window.display]
 
     def shows(self, text: str) -> None:
         """Wait until the window shows a text."""
