@@ -223,7 +223,7 @@ def area(points: Sequence[Point], axis: Axis, window: Window) -> str:
 
 
 # who uses only keys must be able to scroll it
-TABLE_BEGIN = '<details><summary>Table</summary><div tabindex="0" role="region" aria-label="Table">'
+TABLE_BEGIN = '<details><summary>Table</summary><div tabindex="0" role="group" aria-label="Table">'
 
 
 def _table(chart: Chart, window: Window) -> Lines:
