@@ -98,10 +98,12 @@ def number(value: float) -> str:
 
 
 def money(amount: float, currency: str) -> str:
-    """Return e.g. ``1,234.50 EUR``, ``0.0012 EUR``."""
+    """Return e.g. ``1,234.50 EUR``, ``0.0012 EUR``, ``0.0000028 EUR``."""
     text = f"{amount:,.2f}"
     if 0 < amount < 0.1:  # noqa: PLR2004 - it would read 0.00 to 0.10
         text = f"{amount:.2g}"
+    if 0 < amount < 1e-4:  # noqa: PLR2004 - it would read 2.8e-06
+        text = f"{amount:.{1 - math.floor(math.log10(amount))}f}"
     return f"{text} {currency}".rstrip()
 
 

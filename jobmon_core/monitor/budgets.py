@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 2**20  # of the file that says what was told
 _HOUR_S, _DAY_S = 3600.0, 86_400.0
-_PERIODS = {"month": ("%Y-%m", 32 * _DAY_S), "week": ("%Y-W%W", 8 * _DAY_S)}  # labels as in the history
+_PERIODS = {"month": ("%Y-%m", 32 * _DAY_S), "week": ("%G-W%V", 8 * _DAY_S)}  # labels as in the history
 
 
 def tell_budgets(ctx: Context, names: Collection[str]) -> bool:

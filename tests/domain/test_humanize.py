@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.humanize import count, duration, number, plural, rate, size
+from jobmon_core.domain.humanize import count, duration, money, number, plural, rate, size
 
 
 @pytest.mark.parametrize(
@@ -91,3 +91,19 @@ def test_a_rate_names_its_unit() -> None:
         "%",
         "",
     ]
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        (1234.5, "1,234.50 EUR"),
+        (0.0, "0.00 EUR"),
+        (0.05, "0.05 EUR"),
+        (0.0012, "0.0012 EUR"),
+        (0.0001, "0.0001 EUR"),
+        (2.78e-6, "0.0000028 EUR"),
+        (9.99e-5, "0.00010 EUR"),
+    ],
+)
+def test_an_amount_of_money_has_no_exponent(amount: float, text: str) -> None:
+    assert money(amount, "EUR") == text

@@ -39,7 +39,7 @@ _LABELS = {"good": "succeeded", "soft": "cancelled", "odd": "unknown", "bad": "f
 # by period: its label, see `History.totals`; its first day on the axis; its days at most
 _PERIODS = {
     "day": ("%Y-%m-%d", "%d %b", 1),
-    "week": ("%Y-W%W", "%d %b", 7),
+    "week": ("%G-W%V", "%d %b", 7),
     "month": ("%Y-%m", "%b %Y", 31),
 }
 

@@ -54,12 +54,14 @@ WHERE (excluded.own, excluded.noted_s) >= (runs.own, runs.noted_s)
 _ADD_FILE = (
     "INSERT INTO files VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET read = ?2, damaged = damaged + ?3"
 )
+_THURSDAY = "ended_s, 'unixepoch', 'localtime', '-3 days', 'weekday 4'"
 _LABELS = {
     **{each: each for each in ("name", "cause", "state")},
     "node": "nodes",
     "group": "grp",
     "day": "strftime('%Y-%m-%d', ended_s, 'unixepoch', 'localtime')",
-    "week": "strftime('%Y-W%W', ended_s, 'unixepoch', 'localtime')",
+    # of ISO, by its Thursday: no week ends with the year
+    "week": f"strftime('%Y-W', {_THURSDAY}) || printf('%02d', (strftime('%j', {_THURSDAY}) + 6) / 7)",
     "month": "strftime('%Y-%m', ended_s, 'unixepoch', 'localtime')",
 }
 _PLACE = "(SELECT name FROM files WHERE files.rowid = file), place"

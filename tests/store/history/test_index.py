@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -205,3 +207,18 @@ def test_keys_of_later_versions_are_ignored(folder: Path) -> None:
 def test_a_missing_folder_is_an_empty_history(tmp_path: Path) -> None:
     assert found(tmp_path / "none") == []
     assert not (tmp_path / "none").exists()
+
+
+def test_weeks_begin_on_monday_and_none_ends_with_the_year(tmp_path: Path) -> None:
+    monday_s = int(time.mktime((2026, 12, 28, 12, 0, 0, 0, 0, -1)))
+    days = range(-30, 400)
+    runs = [
+        HistoryRecord(1000 + day, 1, 1.0, name="a", ended_s=monday_s + day * 86_400, state_id="d")
+        for day in days
+    ]
+    append(tmp_path, runs, "a", float(T0))
+    with open_history(tmp_path) as history:
+        found = {row.label: row.runs for row in history.totals(Wanted(), "week")}
+    expected = Counter(time.strftime("%G-W%V", time.localtime(run.ended_s)) for run in runs)
+    assert found == expected
+    assert found["2026-W53"] == 7
