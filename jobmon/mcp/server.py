@@ -27,7 +27,7 @@ _CHUNK_BYTES = 65_536
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _MAX_RUNNING, _MAX_WAITING = 4, 64
 _TIMEOUT_S = 55.0  # of a call that only reads: some clients give up after 60 s
-_TOO_LATE = f"no answer within {_TIMEOUT_S:g} s; Slurm may not respond: status, show and health do not ask it"
+_TOO_LATE = "no answer in time; Slurm may not respond: status, show and health do not ask it"
 _KEY_BYTES = 16
 _INTERRUPTED, _CLOSED_PIPE = 130, 141  # as `jobmon.errors` has them
 
@@ -59,10 +59,9 @@ class _Running:
 
     __slots__ = ("call", "deadline_s", "is_cancelled", "pid", "pipe", "read")
 
-    def __init__(self, call: ToolCall, pid: int, pipe: int) -> None:
-        self.call, self.pid, self.pipe = call, pid, pipe
+    def __init__(self, call: ToolCall, pid: int, pipe: int, deadline_s: float) -> None:
+        self.call, self.pid, self.pipe, self.deadline_s = call, pid, pipe, deadline_s
         self.read, self.is_cancelled = bytearray(), False
-        self.deadline_s = time.monotonic() + _TIMEOUT_S
 
     def kill(self) -> None:
         """End the child, unless it acts: a submission must not be cut off."""
@@ -73,9 +72,13 @@ class _Running:
 class Server:
     """Answers until stdin ends and each call is answered."""
 
-    def __init__(self, *, can_act: bool, roots: list[str]) -> None:
-        """Serve the tools that only read, and, if ``can_act``, those that act, on scripts below ``roots``."""
+    def __init__(self, *, can_act: bool, roots: list[str], timeout_s: float = _TIMEOUT_S) -> None:
+        """Serve the tools that only read, and, if ``can_act``, those that act, on scripts below ``roots``.
+
+        A call that only reads is ended after ``timeout_s`` seconds.
+        """
         self._tools, self._roots = tools_by_name(can_act=can_act), roots
+        self._timeout_s = timeout_s
         self._key = os.urandom(_KEY_BYTES).hex()  # of the plans that may be confirmed
         self._reader = LineReader()
         self._waiting: list[ToolCall] = []
@@ -165,7 +168,7 @@ class Server:
         if not pid:
             _answer(call, {"roots": self._roots, "key": key}, writing)
         os.close(writing)
-        self._running[reading] = _Running(call, pid, reading)
+        self._running[reading] = _Running(call, pid, reading, time.monotonic() + self._timeout_s)
 
 
 def _answer(call: ToolCall, settings: Json, writing: int) -> NoReturn:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import psutil
@@ -76,6 +78,20 @@ def test_a_child_that_is_killed_is_an_error_of_its_call_only(home: Path) -> None
         result = server.answer()["result"]
         assert result["isError"] is False or "killed" in result["content"][0]["text"]
         assert server.shown("status")["jobs"]
+
+
+def test_a_call_that_takes_too_long_is_ended_and_the_next_one_answered(home: Path) -> None:
+    program = "from jobmon.mcp.server import Server; Server(can_act=False, roots=[], timeout_s=0).serve()"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        input=call("status", request_id=1) + call("show", {"job": "8123"}, 2),
+        env={**os.environ, "JOBMON_HOME": str(home)},
+        capture_output=True,
+        check=True,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["id"] for answer in answers] == [1, 2]
+    assert all("no answer in time" in answer["result"]["content"][0]["text"] for answer in answers)
 
 
 def test_a_client_that_is_gone_ends_it_quietly(home: Path) -> None:
