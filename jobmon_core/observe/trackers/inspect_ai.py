@@ -94,9 +94,15 @@ class _LogReader:
 
     def read_archive(self, file: OpenFile, start: int) -> Iterator[int]:
         """Read the entries from ``start``; yield where each ends."""
+        is_packed = False
         for entry in entries(file, start):
             self._read_entry(entry, file)
+            is_packed |= not can_unpack(entry.method)
             yield entry.end
+        if is_packed:
+            raise Damaged(
+                "is packed so that only its samples can be counted here: install the library libzstd"
+            )
 
     def read_document(self, file: OpenFile, start: int) -> Iterator[int]:  # noqa: ARG002 - of all readers
         """Read all of a log in JSON."""
@@ -121,8 +127,6 @@ class _LogReader:
         if entry.name not in (_START, _HEADER) and not entry.name.startswith(_SUMMARIES):
             return
         content = value_of(entry.content(file))
-        if content is None and not can_unpack(entry.method):
-            raise Damaged("is packed with Zstandard, and the library libzstd is not installed")
         if entry.name == _START:
             self._describe(content)
         elif entry.name == _HEADER:

@@ -93,6 +93,14 @@ def test_what_is_no_archive_is_named(tmp_path: Path) -> None:
     assert run.partial == f"{NAME} has no zip entry at byte 0: what follows is not read"
 
 
+def test_of_a_log_that_cannot_be_unpacked_the_samples_are_counted(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes(archive(6, method=zipfile.ZIP_BZIP2))
+    run, cursor = looked(tmp_path)
+    assert run.step == 6
+    assert "only its samples can be counted here" in run.partial
+    assert looked(tmp_path, cursor) == (run, cursor)
+
+
 def test_a_damaged_member_is_left_out(tmp_path: Path) -> None:
     whole = bytearray(archive(4, failed=(1,), method=zipfile.ZIP_STORED))
     at = whole.index(b"ValueError")
