@@ -102,7 +102,7 @@ def test_a_rate_names_its_unit() -> None:
         (0.0012, "0.0012 EUR"),
         (0.0001, "0.0001 EUR"),
         (2.78e-6, "0.0000028 EUR"),
-        (9.99e-5, "0.00010 EUR"),
+        (9.9e-5, "0.000099 EUR"),
     ],
 )
 def test_an_amount_of_money_has_no_exponent(amount: float, text: str) -> None:
