@@ -33,6 +33,7 @@ _PAGES = {  # what tells more about a command
     "nodes": "history.md#nodes",
     "web": "web.md",
     "mcp": "for-scripts-and-agents.md#mcp-tools-for-an-ai-agent",
+    "connect": "laptop.md",
     "run": "backends.md#on-this-machine",
     "chain": "groups.md#one-after-the-other",
     "mark": "groups.md#messages-and-markers-of-scripts",
@@ -79,7 +80,8 @@ _EXIT_CODES = {
     "1": "failure: jobmon or the scheduler refuses, you answer no, a job is unknown, or an input cannot be "
     "read",
     "2": "the command line is invalid",
-    "69": "Slurm, the Ray cluster, the remote host or a pod is not responding; after `submit --backend ray`, "
+    "69": "Slurm, the Ray cluster, the remote host or a pod is not responding, or the cluster of a "
+    "profile is not connected; after `submit --backend ray`, "
     "it is not known whether the job was accepted",
     "70": "internal error",
     "74": "a file cannot be written, or the system cannot start a process or open a port",

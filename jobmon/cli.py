@@ -56,6 +56,7 @@ GROUPS = {
     },
     "set up": {
         "init": "connect jobmon to Discord or to a phone: write config.json",
+        "connect": "log in to the cluster of a profile, from a laptop",
         "test": "send an example of each level to each channel",
         "test-discord": "post a test message to each Discord channel",
         "recover": "restart monitors that were killed or lost in a reboot",
@@ -83,6 +84,8 @@ _LOG_VARIABLES = (
     *("JOBMON_LOG_LEVEL", "JOBMON_LOG_FILE"),
     *("TRAINING_MONITOR_LOG_LEVEL", "TRAINING_MONITOR_LOG_FILE"),
 )
+# what only looks: with `--profile`, it ends there when the connection ends
+LOOKS = (*GROUPS["look at jobs"], "wait", "health", "patterns", "verify", "where", "why")
 # with texts that are not jobmon's to read; and `watch`, which would start a monitor for each task
 _NO_LISTS = ("run", "rerun", "chain", "mark", "group", "note", "notify", "watch")
 _OF_OTHER_PROGRAMS = {
@@ -122,7 +125,11 @@ def _run(argv: list[str]) -> int:
 
 
 def run(argv: list[str]) -> int:
-    """Run one command; return its exit code."""
+    """Run one command, here or on the cluster of a profile; return its exit code."""
+    if "JOBMON_PROFILE" in os.environ or (argv and argv[0].partition("=")[0] == "--profile"):
+        from jobmon import profile  # only on laptops
+
+        return profile.run(argv, COMMANDS, LOOKS, run)
     name = ""
     if argv:
         name = argv[0]

@@ -62,6 +62,12 @@ def build_parser(groups: Mapping[str, Mapping[str, str]], further: Iterable[str]
         "-V", "--version", action="version", version=f"jobmon {__version__}", help="show the version and exit"
     )
     parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        help="before COMMAND: run it on a cluster, one of `profiles` in config.json, by ssh "
+        "(default: $JOBMON_PROFILE)",
+    )
+    parser.add_argument(
         "--log-level",
         metavar="LEVEL",
         help="before COMMAND: write a log of what it does: debug (each program and HTTP request), info, "

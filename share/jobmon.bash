@@ -7,7 +7,7 @@
 
 _shtab_jobmon_group_subparsers=(add submit status list wait log cancel hold release resubmit-failed forget)
 _shtab_jobmon_patterns_subparsers=(list check test)
-_shtab_jobmon_subparsers=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark mcp patterns prune replay test-alerts verify where why)
+_shtab_jobmon_subparsers=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init connect test test-discord recover help ack archive completion health inbox mark mcp patterns prune replay test-alerts verify where why)
 
 _shtab_jobmon_submit_option_strings=(-h --help --backend --sentinel --no-agent --checked --job-config --group --restart --restart-on --max-restarts --resume-arg --set-aside --checkpoint-dir)
 _shtab_jobmon_chain_option_strings=(-h --help --backend --after)
@@ -52,6 +52,7 @@ _shtab_jobmon_mute_option_strings=(-h --help --off --json)
 _shtab_jobmon_note_option_strings=(-h --help)
 _shtab_jobmon_forget_option_strings=(-h --help --given-up --messages --history --older-than --dry-run --yes)
 _shtab_jobmon_init_option_strings=(-h --help --phone --no-check)
+_shtab_jobmon_connect_option_strings=(-h --help --close --list --json)
 _shtab_jobmon_test_option_strings=(-h --help)
 _shtab_jobmon_test_discord_option_strings=(-h --help --largest)
 _shtab_jobmon_recover_option_strings=(-h --help --install --uninstall --yes --quiet --stay)
@@ -155,7 +156,7 @@ _shtab_jobmon_recover___install_choices=(best cron systemd scrontab)
 _shtab_jobmon_completion_pos_0_choices=(bash zsh fish jobs)
 _shtab_jobmon_mcp___print_config_choices=(claude codex cursor)
 _shtab_jobmon_patterns_pos_0_choices=(list check test)
-_shtab_jobmon_pos_0_choices=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark mcp patterns prune replay test-alerts verify where why)
+_shtab_jobmon_pos_0_choices=(submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init connect test test-discord recover help ack archive completion health inbox mark mcp patterns prune replay test-alerts verify where why)
 
 _shtab_jobmon_submit_pos_0_nargs='*'
 _shtab_jobmon_submit__h_nargs=0
@@ -360,6 +361,11 @@ _shtab_jobmon_init__h_nargs=0
 _shtab_jobmon_init___help_nargs=0
 _shtab_jobmon_init___phone_nargs=0
 _shtab_jobmon_init___no_check_nargs=0
+_shtab_jobmon_connect__h_nargs=0
+_shtab_jobmon_connect___help_nargs=0
+_shtab_jobmon_connect___close_nargs=0
+_shtab_jobmon_connect___list_nargs=0
+_shtab_jobmon_connect___json_nargs=0
 _shtab_jobmon_test_pos_0_nargs='*'
 _shtab_jobmon_test__h_nargs=0
 _shtab_jobmon_test___help_nargs=0
@@ -440,7 +446,7 @@ _shtab_jobmon___version_nargs=0
 # Custom Preamble
 _jobmon_jobs() { compgen -W "$("${COMP_WORDS[0]}" completion jobs 2>/dev/null)" -- "$1"; }
 _jobmon_jobs_or_files() { _jobmon_jobs "$1" || compgen -f -- "$1"; }
-_jobmon_commands() { compgen -W "submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark mcp patterns prune replay test-alerts verify where why" -- "$1"; }
+_jobmon_commands() { compgen -W "submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init connect test test-discord recover help ack archive completion health inbox mark mcp patterns prune replay test-alerts verify where why" -- "$1"; }
 
 # End Custom Preamble
 

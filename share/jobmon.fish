@@ -50,7 +50,7 @@ function _shtab_jobmon_using
   test "$_shtab_jobmon_cmdpath" = "$argv"
 end
 
-set -g _shtab_jobmon_commands submit chain check run watch rerun restart group 'group add' 'group submit' 'group status' 'group list' 'group wait' 'group log' 'group cancel' 'group hold' 'group release' 'group resubmit-failed' 'group forget' wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark mcp patterns 'patterns list' 'patterns check' 'patterns test' prune replay test-alerts verify where why
+set -g _shtab_jobmon_commands submit chain check run watch rerun restart group 'group add' 'group submit' 'group status' 'group list' 'group wait' 'group log' 'group cancel' 'group hold' 'group release' 'group resubmit-failed' 'group forget' wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init connect test test-discord recover help ack archive completion health inbox mark mcp patterns 'patterns list' 'patterns check' 'patterns test' prune replay test-alerts verify where why
 set -g _shtab_jobmon_opts_with_value --address --after --against --as --at --backend --by --cause --chdir --check-interval --checkpoint-dir --checkpoint-pattern --checkpoints --connect --context --error --every --exit-code --files --for --from --gpu-ids --group --host --html --idle --install --interval --job-config --job-name --launch-timeout --level --limit --lines --log --log-dir --log-pattern --max-restarts --messages --name --namespace --node --note --num-workers --older-than --output --output-dir --output-pattern --pid --pid-file --pod --port --print-config --process --progress-every --records --restart --restart-on --resume-arg --root --selector --since --sort --ssh --stall-timeout --state --status --stop-after --then --title --to --total-items --wait -e -l -n -o -s -t
 
 complete -c jobmon -e
@@ -282,7 +282,7 @@ complete -c jobmon -n '_shtab_jobmon_using report; and test $_shtab_jobmon_npos 
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a web -d 'show the jobs in a browser, to you alone'
 complete -c jobmon -n '_shtab_jobmon_using web' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using web' -l port -x -d 'open a port of this machine; 0: any free one'
-complete -c jobmon -n '_shtab_jobmon_using web' -l connect -x -d 'show the jobs of a host that ssh reaches'
+complete -c jobmon -n '_shtab_jobmon_using web' -l connect -x -d 'show the jobs of a host or profile, by ssh'
 complete -c jobmon -n '_shtab_jobmon_using web' -l allow-actions -d 'offer to acknowledge, to mute and to note'
 complete -c jobmon -n '_shtab_jobmon_using web' -l stdio -d 'answer a `jobmon web --connect` of another machine on stdin and stdout'
 complete -c jobmon -n '_shtab_jobmon_using web' -l idle -x -d 'end after so long without a visitor (default: 1h)'
@@ -369,6 +369,11 @@ complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' 
 complete -c jobmon -n '_shtab_jobmon_using init' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using init' -l phone -d 'instead, make a secret ntfy topic for a phone, show it as a QR code, and send examples to it'
 complete -c jobmon -n '_shtab_jobmon_using init' -l no-check -d 'do not ask Discord whether it knows the webhooks'
+complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a connect -d 'log in to the cluster of a profile, from a laptop'
+complete -c jobmon -n '_shtab_jobmon_using connect' -s h -l help -d 'show this help message and exit'
+complete -c jobmon -n '_shtab_jobmon_using connect' -l close -d 'end the connection, and what runs through it'
+complete -c jobmon -n '_shtab_jobmon_using connect' -l list -d 'list the profiles, and whether they are connected'
+complete -c jobmon -n '_shtab_jobmon_using connect' -l json -d 'with --list: print JSON (see docs/json.md)'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a test -d 'send an example of each level to each channel'
 complete -c jobmon -n '_shtab_jobmon_using test' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a test-discord -d 'post a test message to each Discord channel'
@@ -383,7 +388,7 @@ complete -c jobmon -n '_shtab_jobmon_using recover' -l quiet -d 'print only chan
 complete -c jobmon -n '_shtab_jobmon_using recover' -l stay -d 'exit only after all monitors on this host have ended (for use in a Slurm job)'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a help -d 'show the help of a command'
 complete -c jobmon -n '_shtab_jobmon_using help' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '_shtab_jobmon_using help; and test $_shtab_jobmon_npos -eq 0' -ka "'submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init test test-discord recover help ack archive completion health inbox mark mcp patterns prune replay test-alerts verify where why'" -d 'the command'
+complete -c jobmon -n '_shtab_jobmon_using help; and test $_shtab_jobmon_npos -eq 0' -ka "'submit chain check run watch rerun restart group wait cancel status top show logs progress diagnose diff report web history digest nodes efficiency checkpoints restarts patrol handover notify mute note forget init connect test test-discord recover help ack archive completion health inbox mark mcp patterns prune replay test-alerts verify where why'" -d 'the command'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a ack -d 'acknowledge what was reported about a job'
 complete -c jobmon -n '_shtab_jobmon_using ack' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using ack; and test $_shtab_jobmon_npos -ge 0' -ka "(jobmon completion jobs 2>/dev/null)" -d 'a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`'

@@ -66,7 +66,7 @@ def _runs() -> str:
 
 def _inline_commands() -> Iterator[list[str]]:
     for code in re.findall(r"`(jobmon [^`]+)`", GUIDE):
-        words = code.replace("\\|", "|").split()
+        words = re.sub(" --profile (leo|NAME)", "", code).replace("\\|", "|").split()
         yield [re.sub(r"[][…]", "", word) for word in words[1:]]
 
 

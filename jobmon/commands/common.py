@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Parser: TypeAlias = argparse.ArgumentParser
 Options: TypeAlias = argparse.Namespace
 STDOUT = "-"
+TERMINAL_VARIABLE = "JOBMON_TERMINAL"  # `--profile` sets it there if stdout is a terminal here, and $COLUMNS
 # help for an argument that `jobmon_core.app.jobs.find` resolves
 JOB_HELP = "a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`"
 
@@ -146,8 +147,8 @@ def table_console() -> Console:
 
 
 def console_of(stream: TextIO) -> Console:
-    """Return the console of a stream; only a terminal has a width and colours."""
-    if not stream.isatty():
+    """Return the console of a stream; only a terminal has a width and colours, here or behind ssh."""
+    if not (stream.isatty() or (stream is sys.stdout and TERMINAL_VARIABLE in os.environ)):
         return Console()
     has_colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return Console(shutil.get_terminal_size().columns, has_colour)

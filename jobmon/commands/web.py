@@ -61,7 +61,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--port", type=_port, metavar="N", help="open a port of this machine; 0: any free one"
     )
-    parser.add_argument("--connect", metavar="HOST", help="show the jobs of a host that ssh reaches")
+    parser.add_argument("--connect", metavar="HOST", help="show the jobs of a host or profile, by ssh")
     add_flags(
         parser,
         allow_actions="offer to acknowledge, to mute and to note",
@@ -99,16 +99,25 @@ def _serve(options: Options) -> None:
     actions = ["--allow-actions"] if options.allow_actions else []
     pages: tuple[str, ...] = (*jobmon_command(), "web", "--stdio", "--idle", _PAGES_IDLE, *actions)
     if options.connect:
-        if options.connect.startswith("-"):
-            raise UsageError(f"--connect {options.connect}: it is not the name of a host")
-        there = shlex.join(("jobmon", "web", "--stdio", *actions))
-        pages = ("ssh", "-T", options.connect, there)
+        pages = _pages_of(options.connect, ("web", "--stdio", *actions))
     if options.port is None and not options.connect:
         with user_socket(os.environ) as (listener, path):
             _server(options, pages, _LAPTOP_PORT, lambda: _explain_socket(path)).serve(listener)
         return
     with loopback_port(options.port or 0) as (listener, port):
         _server(options, pages, port, lambda: _warn(port)).serve(listener)
+
+
+def _pages_of(host: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what answers with pages of a host: of a profile, by its shared connection."""
+    if host.startswith("-"):
+        raise UsageError(f"--connect {host}: it is not the name of a host")
+    ctx = open_context()
+    if host not in ctx.profiles():
+        return ("ssh", "-T", host, shlex.join(("jobmon", *words)))
+    from jobmon_core.app.remote.profile import RemoteCommand, RemoteJobmon  # only on laptops
+
+    return RemoteJobmon(ctx, host, say).argv_of(RemoteCommand(words, {}))
 
 
 def _server(options: Options, pages: tuple[str, ...], port: int, explain: Callable[[], None]) -> WebServer:

@@ -210,11 +210,15 @@ def _routes(section: Section) -> tuple[Route, ...]:
 
 
 def _check_hosts(top: Section) -> None:
-    """Check the section ``hosts``; only the commands and monitors of jobs on these hosts read it."""
+    """Check the sections ``hosts`` and ``profiles``, which only those read who use such machines."""
     if top.has("hosts"):
         from jobmon_core.domain.node.hosts.settings import parse_hosts
 
         parse_hosts(top.section("hosts"))
+    if top.has("profiles"):
+        from jobmon_core.domain.node.hosts.profiles import parse_profiles
+
+        parse_profiles(top.section("profiles"))
 
 
 def _with_prices(config: Config, top: Section) -> Config:

@@ -6,7 +6,7 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.config_section import SecretSources, Section
@@ -15,10 +15,13 @@ from jobmon_core.system.files import make_folder, write_atomically
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from jobmon_core.domain.delivery.routing import ChannelType
+    from jobmon_core.domain.node.hosts.profiles import Profile
     from jobmon_core.domain.node.hosts.settings import Host
+
+T = TypeVar("T")
 
 
 def read_config(
@@ -40,13 +43,24 @@ def read_hosts(path: Path) -> dict[str, Host]:
     """Read only the hosts that are reached by ssh; ConfigInvalid as `read_config`."""
     from jobmon_core.domain.node.hosts.settings import parse_hosts  # only for users who have such hosts
 
+    return _read_section(path, "hosts", parse_hosts)
+
+
+def read_profiles(path: Path) -> dict[str, Profile]:
+    """Read only the clusters with a jobmon of their own; ConfigInvalid as `read_config`."""
+    from jobmon_core.domain.node.hosts.profiles import parse_profiles  # only for their users
+
+    return _read_section(path, "profiles", parse_profiles)
+
+
+def _read_section(path: Path, name: str, parse: Callable[[Section], T]) -> T:
     data = _json(path)
     faults: list[str] = []
-    section = data.get("hosts", {}) if isinstance(data, dict) else {}
-    hosts = parse_hosts(Section(section, "hosts", faults, SecretSources({}, lambda _: None)))
+    section = data.get(name, {}) if isinstance(data, dict) else {}
+    parsed = parse(Section(section, name, faults, SecretSources({}, lambda _: None)))
     if faults:
         raise ConfigInvalid(str(path), faults)
-    return hosts
+    return parsed
 
 
 def _json(path: Path) -> object:

@@ -147,6 +147,10 @@ class Home(NamedTuple):
         """The folder with a line for each ended run; `jobmon_core.store.history` creates it."""
         return self.root / "state" / "history"
 
+    def profile_file(self, name: str) -> Path:
+        """Return what is remembered of a profile, a cluster with a jobmon of its own."""
+        return private_folder(self.state / "profiles") / f"{name}.json"
+
     def group_log(self, name: str) -> Path:
         """Return the log of a group, unless the user wants it elsewhere."""
         return self.logs / f"group-{name}.log"

@@ -17,18 +17,69 @@ _KEPT_BYTES = 65536  # of each stream
 _POLL_S = 0.5  # how often to check whether the program ended while another process keeps its pipes open
 
 
+class Marks:
+    """Passes on what stands between two marks of a stream, and keeps 64 KiB of what is before and after."""
+
+    def __init__(self, begin: bytes, end: bytes) -> None:
+        """Wait for ``begin``."""
+        self._begin, self._end = begin, end
+        self._held = bytearray()  # perhaps the start of a mark
+        self.before, self.after = b"", b""
+        self.has_begun = self.has_ended = False
+
+    def between(self, chunk: bytes) -> bytes:
+        """Return what can be passed on once ``chunk`` has arrived; an empty one is the end of the stream."""
+        self._held += chunk
+        passed = b""
+        if not self.has_begun:
+            noise, self.has_begun = self._until(self._begin, is_last=not chunk)
+            self.before = (self.before + noise)[-_KEPT_BYTES:]
+        if self.has_begun and not self.has_ended:
+            passed, self.has_ended = self._until(self._end, is_last=not chunk)
+        if self.has_ended:
+            self.after = (self.after + self._held)[:_KEPT_BYTES]
+            self._held.clear()
+        return passed
+
+    def _until(self, mark: bytes, *, is_last: bool) -> tuple[bytes, bool]:
+        """Take what stands before a mark, and the mark; without it, what cannot be its start."""
+        text, found, rest = self._held.partition(mark)
+        if found:
+            self._held = rest
+            return bytes(text), True
+        starts = range(min(len(mark) - 1, len(self._held)), 0, -1)
+        kept = 0 if is_last else next((n for n in starts if self._held.endswith(mark[:n])), 0)
+        text = self._held[: len(self._held) - kept]
+        del self._held[: len(text)]
+        return bytes(text), False
+
+
 class Relay:
     """The stdout and stderr of one running program, copied to two descriptors of the user."""
 
-    def __init__(self, process: subprocess.Popen[bytes], stdout_fd: int, stderr_fd: int) -> None:
-        """Take over those streams of ``process`` that are pipes, to copy them to the two descriptors."""
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        stdout_fd: int,
+        stderr_fd: int,
+        marks: tuple[Marks | None, Marks | None] = (None, None),
+    ) -> None:
+        """Take over those streams of ``process`` that are pipes, to copy them to the two descriptors.
+
+        With ``marks``, only what stands between them is copied, and is the output.
+        """
         self._process = process
         self._selector = selectors.DefaultSelector()
-        self._out = _Stream(stdout_fd)
-        self._err = _Stream(stderr_fd)
+        self._out = _Stream(stdout_fd, marks[0])
+        self._err = _Stream(stderr_fd, marks[1])
         for pipe, stream in ((process.stdout, self._out), (process.stderr, self._err)):
             if pipe is not None:
                 self._selector.register(pipe, selectors.EVENT_READ, stream)
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether what reads the user's stdout has ended, e.g. `head`."""
+        return self._out.is_unread
 
     @property
     def output(self) -> tuple[str, str]:
@@ -118,6 +169,11 @@ class Target:
         self._descriptor: int | None = descriptor
         self._is_within_line = False
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether a write has failed."""
+        return self._descriptor is None
+
     def end_line(self) -> None:
         """End an unfinished line, e.g. a progress bar, on a terminal; a file or a pipe gets nothing more."""
         if self._is_within_line and self._descriptor is not None and os.isatty(self._descriptor):
@@ -140,17 +196,24 @@ class Target:
 class _Stream:
     """One stream: where it is copied to, its last bytes, and those not yet passed to ``on_line``."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, marks: Marks | None) -> None:
         self._target = Target(descriptor)
+        self._marks = marks
         self._unread = bytearray()
         self.tail = bytearray()
 
+    @property
+    def is_unread(self) -> bool:
+        return self._target.is_closed
+
     def transfer(self, source: int) -> bool:
         """Copy what ``source`` has, waiting for it if necessary; return False at the end of ``source``."""
-        chunk = os.read(source, _CHUNK_BYTES)
-        self._target.write(chunk)
+        chunk = passed = os.read(source, _CHUNK_BYTES)
+        if self._marks:
+            passed = self._marks.between(chunk)
+        self._target.write(passed)
         for buffer in (self.tail, self._unread):
-            buffer.extend(chunk)
+            buffer.extend(passed)
             del buffer[:-_KEPT_BYTES]
         return bool(chunk)
 

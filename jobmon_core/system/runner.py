@@ -15,21 +15,17 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard
 
 from jobmon_core.system.environment import query_environment, user_environment
 from jobmon_core.system.events import log_program
-from jobmon_core.system.relay import Collector, Relay
+from jobmon_core.system.relay import Collector, Marks, Relay
+from jobmon_core.system.signals import forward_signals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from types import FrameType
+    from collections.abc import Callable, Mapping, Sequence
 
 MAX_POD_BYTES = 16 << 20  # of what kubectl prints, for ``max_bytes``: a pod may print without end
 _REAP_S = 2.0  # a killed program ends at once, unless it hangs in the kernel (a dead file system)
 # the last of the four errors of a Slurm command without its configuration
 _NO_SLURM_CONF = "Could not establish a configuration source"
 _ERROR_CHARS = 400  # characters of a program's error that fit in a message
-
-# the terminal itself sends Ctrl-C and Ctrl-\ to the program: jobmon only has to survive them
-_SENT_BY_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
-_FORWARDED = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Ran(NamedTuple):
@@ -151,7 +147,7 @@ class Runner:
         end of each stream. Only for the main thread, since it handles signals.
         """
         started_s = time.monotonic()
-        with _forward_signals() as forward_to:
+        with forward_signals() as forward_to:
             try:
                 process = subprocess.Popen(
                     argv,
@@ -162,7 +158,7 @@ class Runner:
                 )
             except OSError as error:
                 return NotStarted(tuple(argv), _reason(error))
-            forward_to(process)
+            forward_to(process.send_signal)
             with process:
                 relay = Relay(process, self._stdout_fd, self._stderr_fd)
                 try:
@@ -176,6 +172,63 @@ class Runner:
         ran = Ran(tuple(argv), process.returncode, *relay.output)
         _log(ran, started_s)
         return ran
+
+    def run_marked(
+        self, argv: Sequence[str], marks: tuple[Marks, Marks], stdin: bytes | None, begin_timeout_s: float
+    ) -> Ran | NotStarted | TimedOut:
+        """Run a program for the user, and copy what stands between the marks of its stdout and its stderr.
+
+        It gets ``stdin``, and no end of it until it has ended; with None, the user's stdin. It is ended if
+        nothing has begun after ``begin_timeout_s``, if nobody reads its output (BrokenPipeError), or with an
+        exception such as that of Ctrl-C. The result holds the end of what was copied.
+        """
+        started_s = time.monotonic()
+        given = None if stdin is None else subprocess.PIPE
+        try:
+            process = subprocess.Popen(
+                argv,
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=user_environment(os.environ),
+            )
+        except OSError as error:
+            return NotStarted(tuple(argv), _reason(error))
+        relay = Relay(process, self._stdout_fd, self._stderr_fd, marks)
+
+        def end_in_vain() -> None:
+            is_late = time.monotonic() > started_s + begin_timeout_s and not marks[0].has_begun
+            if is_late or relay.is_unread:
+                process.terminate()
+
+        with process:
+            try:
+                if process.stdin and stdin:
+                    with contextlib.suppress(BrokenPipeError):  # it has ended; its exit code tells why
+                        process.stdin.write(stdin)
+                        process.stdin.flush()
+                relay.copy(lambda _line: None, end_in_vain)
+            except BaseException:
+                process.terminate()
+                raise
+        if relay.is_unread:
+            raise BrokenPipeError
+        if not marks[0].has_begun and time.monotonic() > started_s + begin_timeout_s:
+            return TimedOut(tuple(argv), begin_timeout_s, _text(marks[1].before))
+        ran = Ran(tuple(argv), process.returncode, *relay.output)
+        _log(ran, started_s)
+        return ran
+
+
+def run_in_foreground(argv: Sequence[str]) -> int:
+    """Run a program with the user's own terminal and streams, e.g. one that asks for a password.
+
+    Return its exit code, negative for a signal; OSError. Ctrl-C is for the program.
+    """
+    with forward_signals() as forward_to:
+        process = subprocess.Popen(argv, env=user_environment(os.environ))
+        forward_to(process.send_signal)
+        return process.wait()
 
 
 def _run(
@@ -288,38 +341,6 @@ def start_beside(argv: Sequence[str], error_file: Path, environment: Mapping[str
         )
     process.returncode = 0  # it goes on: subprocess must not wait for it
     return process.pid
-
-
-@contextlib.contextmanager
-def _forward_signals() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
-    """Forward signals to a program and survive them; yield the function to call with the started program.
-
-    Signals that are ignored (nohup, a background job of a script) stay ignored, for the program too.
-    """
-    running: list[subprocess.Popen[bytes]] = []
-    early: list[int] = []
-
-    def handle(number: int, _frame: FrameType | None) -> None:
-        if not running:
-            early.append(number)
-        elif number in _FORWARDED:
-            running[0].send_signal(number)
-
-    def forward_to(process: subprocess.Popen[bytes]) -> None:
-        running.append(process)
-        for number in early:
-            process.send_signal(number)
-
-    previous = {
-        number: signal.signal(number, handle)
-        for number in (*_SENT_BY_TERMINAL, *_FORWARDED)
-        if signal.getsignal(number) != signal.SIG_IGN
-    }
-    try:
-        yield forward_to
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

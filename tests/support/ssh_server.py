@@ -53,6 +53,18 @@ class Box:
         """How often ssh was called."""
         return (self.folder / "calls").read_text().count("\n")
 
+    def logged(self, text: str) -> int:
+        """How often the server has logged a text, e.g. ``Accepted publickey`` at each login."""
+        return (self.folder / "sshd.log").read_text(errors="replace").count(text)
+
+    def configure(self, *lines: str) -> None:
+        """Restart the server with further lines of its configuration, in place of those of earlier calls."""
+        path = self.folder / "sshd_config"
+        first = path.read_text().partition("# further\n")[0]
+        path.write_text("".join((first, "# further\n", *(f"{line}\n" for line in lines))))
+        self.stop()
+        self.start()
+
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the environment in which ``ssh box`` reaches it."""
         path = f"{self.folder / 'bin'}{os.pathsep}{environ.get('PATH', os.defpath)}"
@@ -60,9 +72,8 @@ class Box:
 
     def start(self) -> None:
         """Start the server."""
-        self.server = subprocess.Popen(
-            [SSHD, "-D", "-e", "-f", self.folder / "sshd_config"], stderr=subprocess.DEVNULL
-        )
+        with (self.folder / "sshd.log").open("ab") as log:
+            self.server = subprocess.Popen([SSHD, "-D", "-e", "-f", self.folder / "sshd_config"], stderr=log)
         eventually(self._listens)
 
     def _listens(self) -> bool:
@@ -222,6 +233,7 @@ def _configure(box: Box, name: str = "box") -> None:
     (folder / "sshd_config").write_text(
         f"Port {box.port}\nListenAddress 127.0.0.1\nHostKey {folder}/host_key\nPidFile none\nUsePAM no\n"
         f"AuthorizedKeysFile {keys}\nStrictModes no\nAllowUsers {box.user}\nMaxStartups 100\n"
+        "LogLevel VERBOSE\n"
     )
     (folder / "ssh_config").write_text(
         f"Host {name}\n  HostName 127.0.0.1\n  Port {box.port}\n  User {box.user}\n"

@@ -18,14 +18,19 @@ from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.system.runner import NotStarted, Ran, Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from jobmon_core.domain.node.hosts.settings import Host
     from jobmon_core.system.runner import Result
 
 TIMEOUT_S = 60.0
 MAX_ANSWER_BYTES = 8 << 20
-_SSH_FAILED = 255
+SSH_FAILED = 255
+QUIETLY = ("BatchMode=yes", "LogLevel=ERROR")
+_ALWAYS = (
+    *("ConnectTimeout=15", "RemoteCommand=none", "ForwardAgent=no", "ForwardX11=no"),
+    *("ClearAllForwardings=yes", "ServerAliveInterval=10", "ServerAliveCountMax=3"),
+)
 _PERSIST_S = 300
 _MAX_SOCKET_PATH = 49  # characters of the folder; the kernel takes 107 for a socket, and ssh adds 58
 _MAX_WHY = 300
@@ -47,18 +52,16 @@ def command(host: Host, sockets: Path | None) -> tuple[str, ...]:
     """
     if host.destination.startswith(POD):
         return (*exec_words(host.destination), "--", "/bin/sh", "-s")
-    options = (
-        *("BatchMode=yes", "ConnectTimeout=15", "LogLevel=ERROR", "RequestTTY=no", "RemoteCommand=none"),
-        *("ForwardAgent=no", "ForwardX11=no", "ClearAllForwardings=yes"),
-        *("ServerAliveInterval=10", "ServerAliveCountMax=3"),
-        *(
-            (f"ControlPath={sockets}/%C", "ControlMaster=auto", f"ControlPersist={_PERSIST_S}")
-            if sockets
-            else ("ControlPath=none",)
-        ),
-    )
-    words = (word for option in options for word in ("-o", option))
-    return ("ssh", *words, "--", host.destination, "exec /bin/sh -s")
+    shared: tuple[str, ...] = ("ControlPath=none",)
+    if sockets:
+        shared = (f"ControlPath={sockets}/%C", "ControlMaster=auto", f"ControlPersist={_PERSIST_S}")
+    return ssh(host, (*QUIETLY, "RequestTTY=no", *shared), "exec /bin/sh -s")
+
+
+def ssh(host: Host, options: Iterable[str], *command: str, flags: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The command line of ssh for a connection that forwards nothing and notices a dead peer within 30 s."""
+    words = (word for option in (*options, *_ALWAYS) for word in ("-o", option))
+    return ("ssh", *flags, *words, "--", host.destination, *command)
 
 
 def control_folder(environment: Mapping[str, str]) -> Path | None:
@@ -109,17 +112,18 @@ def answer(result: Result, nonce: str, host: Host) -> str | Unreachable:
         hint = f"; install {what}" if isinstance(result, NotStarted) else ""
         return Unreachable(f"{result.error_text}{hint}")
     program = result.argv[0]
-    if result.exit_code == _SSH_FAILED:
-        return Unreachable(_why(result.stderr, program) or f"ssh: no connection to {host.destination}")
+    if result.exit_code == SSH_FAILED:
+        return Unreachable(why_of(result.stderr, program) or f"ssh: no connection to {host.destination}")
     _, begin, rest = result.stdout.partition(f"\n{nonce}-begin\n")
     text, end, _ = rest.partition(f"\n{nonce}-end")
     if not begin or not end:
-        why = _why(result.stderr, program) or f"{program} ended with exit code {result.exit_code}"
+        why = why_of(result.stderr, program) or f"{program} ended with exit code {result.exit_code}"
         return Unreachable(f"{host.name} gave no complete answer: {why}")
     return text
 
 
-def _why(stderr: str, program: str) -> str:
+def why_of(stderr: str, program: str = "ssh") -> str:
+    """What ssh, or kubectl, says on stderr, as one line; empty without a word."""
     lines = [line.strip() for line in stderr.splitlines() if not _NOISE.fullmatch(line)]
     if _CHANGED_KEY in stderr:
         last = ""

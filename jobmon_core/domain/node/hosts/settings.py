@@ -27,18 +27,26 @@ def parse_hosts(section: Section) -> dict[str, Host]:
     """Read ``{name: {ssh: destination, data: folder}}``; both keys may be missing."""
     hosts = {}
     for name, entry in section.sections():
-        if not _NAME.fullmatch(name):
-            entry.fault(
-                "", "a host name has 1 to 63 letters, digits, - . or _ and begins with a letter or digit"
-            )
-        destination, data = entry.text("ssh") or name, entry.text("data")
-        if not _DESTINATION.fullmatch(destination):
-            entry.fault("ssh", "expected a Host of ~/.ssh/config, or user@host")
-        if data and not data.startswith(("/", "~")):
-            entry.fault("data", f"expected a path on the host that begins with / or ~, found {data!r}")
+        check_name(entry, name)
+        host = Host(name, entry.text("ssh") or name, entry.text("data"))
+        check_destination(entry, "ssh", host)
+        if host.data and not host.data.startswith(("/", "~")):
+            entry.fault("data", f"expected a path on the host that begins with / or ~, found {host.data!r}")
         entry.close()
-        hosts[name] = Host(name, destination, data)
+        hosts[name] = host
     return hosts
+
+
+def check_name(entry: Section, name: str) -> None:
+    """Report a name that cannot be typed or be part of a file's name."""
+    if not _NAME.fullmatch(name):
+        entry.fault("", "the name has 1 to 63 letters, digits, - . or _ and begins with a letter or digit")
+
+
+def check_destination(entry: Section, key: str, host: Host) -> None:
+    """Report a destination that ssh or a shell would take for something else."""
+    if not _DESTINATION.fullmatch(host.destination):
+        entry.fault(key, "expected a Host of ~/.ssh/config, or user@host")
 
 
 POD = "pod/"  # how the destination of a pod begins: pod/CONTEXT/NAMESPACE/NAME, without CONTEXT in a cluster

@@ -1,0 +1,55 @@
+"""The section `profiles` of the configuration, and what is remembered of a profile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.domain.node.hosts.profiles import INTERACTIVE, PastAnswer, Profile, ProfileMemory
+from jobmon_core.domain.node.hosts.settings import Host
+from jobmon_core.store.config_file import read_config, read_profiles
+
+
+def config(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    path.chmod(0o600)
+    return path
+
+
+def test_a_profile_without_keys_is_a_destination_of_ssh_with_jobmon_on_its_path(tmp_path: Path) -> None:
+    text = (
+        '{"profiles": {"leo": {}, "juwels": {"host": "me@jw.example", "command": "~/venv/bin/jobmon",'
+        ' "home": "~/j", "auth": "interactive"}}}'
+    )
+    path = config(tmp_path, text)
+    assert read_profiles(path) == {
+        "leo": Profile(Host("leo", "leo"), "jobmon", "", "batch"),
+        "juwels": Profile(Host("juwels", "me@jw.example"), "~/venv/bin/jobmon", "~/j", INTERACTIVE),
+    }
+    read_config(path, {}, {}, ("slurm",))  # knows the section, too
+
+
+def test_all_faults_of_the_profiles_are_reported(tmp_path: Path) -> None:
+    text = (
+        '{"profiles": {"a b": {}, "b": {"host": "-oProxyCommand=x"}, "c": {"auth": "none"}, "d": {"port": 1},'
+        ' "e": {"command": "a\\nb"}}}'
+    )
+    path = config(tmp_path, text)
+    for read in (read_profiles, lambda path: read_config(path, {}, {}, ("slurm",))):
+        with pytest.raises(ConfigInvalid) as failed:
+            read(path)
+        faults = [fault.partition(": ")[0] for fault in failed.value.faults]
+        keys = ["a b", "a b.host", "b.host", "c.auth", "d.port", "e.command"]
+        assert faults == [f"profiles.{key}" for key in keys]
+
+
+def test_the_last_eight_different_answers_are_kept() -> None:
+    memory = ProfileMemory()
+    for number in range(20):
+        memory = memory.with_answer(f"status {number % 10}", PastAnswer(str(number), number))
+    assert memory.reached_s == 19
+    assert list(memory.answers) == [f"status {number}" for number in range(2, 10)]
+    assert memory.answers["status 9"].text == "19"

@@ -1,0 +1,140 @@
+"""The line that runs a jobmon elsewhere, in real shells, and what is read from around its output."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobmon_core.domain.node.hosts.profiles import Profile
+from jobmon_core.domain.node.hosts.settings import Host
+from jobmon_core.scheduler.ssh.remote_jobmon import NO_SCRIPT, End, RemoteCommand, marks, new_nonce, read_end
+from tests.support.waiting import eventually
+
+ECHO = Profile(Host("leo", "leo"), "printf '<%s>'")
+HOSTILE = ["a'b\"c", "two\nlines", "$HOME `id` $(id)", "ü \udcff", "", "-n", "%s\\n!!", "*"]
+SHELLS = [shell for shell in ("sh", "bash", "zsh", "fish", "tcsh", "csh") if shutil.which(shell)]
+
+
+def run(
+    command: RemoteCommand, profile: Profile = ECHO, stdin: bytes = b"", shell: str = "sh", folder: str = "/"
+) -> tuple[bytes, bytes, End | None]:
+    """Run a command by a login shell; return its output without the noise around it, and how it ended."""
+    nonce = new_nonce()
+    noise = "echo welcome; printf 'no end' >&2; "
+    done = subprocess.run(
+        [shell, "-c", noise + command.line(profile, nonce)],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        cwd=folder,
+    )
+    out, errors = marks(nonce)
+    passed = [
+        each.between(got) + each.between(b"") for each, got in ((out, done.stdout), (errors, done.stderr))
+    ]
+    return passed[0], passed[1], read_end(errors)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_arguments_arrive_unchanged_through_each_login_shell(shell: str) -> None:
+    out, err, end = run(RemoteCommand(HOSTILE, {"COLUMNS": "80"}), shell=shell)
+    assert out == b"".join(b"<%s>" % os.fsencode(word) for word in HOSTILE)
+    assert (err, end) == (b"", End(0, ""))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.text().filter(lambda text: "\0" not in text), min_size=1))
+def test_any_text_arrives_unchanged(words: list[str]) -> None:
+    assert run(RemoteCommand(words, {}))[0] == b"".join(b"<%s>" % word.encode() for word in words)
+
+
+@pytest.mark.parametrize("code", [0, 1, 3, 137, 255])
+def test_the_exit_code_is_that_of_the_command_even_if_ssh_uses_the_same(code: int) -> None:
+    assert run(RemoteCommand(["x"], {}), ECHO._replace(command=f"sh -c 'exit {code}'"))[2] == End(code, "")
+
+
+def test_an_unknown_option_is_answered_with_the_version_there_and_a_missing_program_with_none(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "old"
+    program.write_text('#!/bin/sh\n[ "$1" = --version ] && echo jobmon 0.3.1 || exit 2\n')
+    program.chmod(0o755)
+    old, none = (ECHO._replace(command=f"{tmp_path}/{name}") for name in ("old", "none"))
+    assert run(RemoteCommand(["x"], {}), old)[2] == End(2, "0.3.1")
+    out, err, end = run(RemoteCommand(["x"], {}), none)
+    assert (out, end) == (b"", End(127, ""))
+    assert b"not found" in err
+
+
+def test_the_input_arrives_whole_or_the_command_does_not_run() -> None:
+    script = b"#!/bin/sh\necho \0\xff\n" * 9000  # more than a pipe holds
+    command, cat = RemoteCommand([], {}, stdin=script), ECHO._replace(command="cat")
+    out, _, end = run(command, cat, script)
+    assert (out, end) == (script, End(0, ""))
+    out, _, end = run(command, cat, script[:-1])
+    assert (out, end) == (b"", End(74, ""))
+
+
+def test_a_batch_script_that_is_not_there_is_not_submitted(tmp_path: Path) -> None:
+    command = RemoteCommand(["x"], {}, script="a job's.sh")
+    assert run(command, folder=str(tmp_path))[::2] == (b"", End(2, NO_SCRIPT))
+    (tmp_path / "a job's.sh").touch()
+    assert run(command, folder=str(tmp_path))[::2] == (b"<x>", End(0, ""))
+
+
+def test_the_variables_of_a_profile_do_not_lead_back_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JOBMON_PROFILE", "leo")
+    show = ECHO._replace(command='printf "%s,%s" "$JOBMON_PROFILE" "$JOBMON_HOME"; true', home="~/a b")
+    assert run(RemoteCommand([], {}), show)[0] == b",~/a b"
+
+
+def test_what_only_looks_ends_with_the_connection_and_nothing_else_does(tmp_path: Path) -> None:
+    for looks in (True, False):
+        pid = tmp_path / f"pid-{looks}"
+        wait = ECHO._replace(command=f"echo $$ > {pid}; sleep 60; echo done; true")
+        command = RemoteCommand([], {}, ends_with_connection=looks).line(wait, new_nonce())
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        eventually(lambda pid=pid: pid.exists() and bool(pid.read_text()))  # type: ignore[misc]
+        assert process.stdin
+        process.stdin.close()
+        if looks:
+            eventually(lambda process=process: process.poll() is not None)  # type: ignore[misc]
+        else:
+            assert process.poll() is None
+            os.killpg(process.pid, 9)
+        process.wait()
+
+
+def test_a_command_line_that_no_kernel_takes_is_refused() -> None:
+    with pytest.raises(ValueError, match="too long"):
+        RemoteCommand(["x" * 100_000], {}).line(ECHO)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(), st.lists(st.sampled_from([b"N", b"N-", b"N-en", b"\n", b"text", b"N-begin"])), st.data())
+def test_the_marks_pass_on_the_same_however_a_stream_is_cut(
+    noise: bytes, pieces: list[bytes], data: st.DataObject
+) -> None:
+    text = b"".join(pieces)
+    stream = b"%s\nN-begin\n%sN-end 0\n" % (noise.replace(b"N-begin\n", b""), text)
+    out, _ = marks("N")
+    passed = b""
+    while stream:
+        size = data.draw(st.integers(1, len(stream)))
+        passed += out.between(stream[:size])
+        stream = stream[size:]
+    passed += out.between(b"")
+    assert passed == text
+    assert (out.has_begun, out.has_ended, out.after) == (True, True, b" 0\n")
