@@ -141,7 +141,7 @@ _shtab_jobmon_why_pos_0_COMPGEN=_jobmon_jobs
 
 _shtab_jobmon_submit___backend_choices=(slurm local pbs ray kubernetes)
 _shtab_jobmon_chain___backend_choices=(slurm local pbs)
-_shtab_jobmon_check___backend_choices=(slurm local)
+_shtab_jobmon_check___backend_choices=(slurm local pbs)
 _shtab_jobmon_watch___backend_choices=(slurm local pbs ray kubernetes)
 _shtab_jobmon_group_add___messages_choices=(all failures none)
 _shtab_jobmon_group_submit___messages_choices=(all failures none)

@@ -80,7 +80,7 @@ complete -c jobmon -n '_shtab_jobmon_using chain' -l after -xka "(jobmon complet
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a check -d 'look for what would make a job fail, before it is submitted'
 complete -c jobmon -n '_shtab_jobmon_using check' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using check' -l all -d 'also show what is in order, and what does not apply'
-complete -c jobmon -n '_shtab_jobmon_using check' -l backend -xka "slurm local" -d 'slurm or local (default: the configured one)'
+complete -c jobmon -n '_shtab_jobmon_using check' -l backend -xka "slurm local pbs" -d 'slurm, local or pbs, with the options of qsub and #PBS lines (default: the configured one)'
 complete -c jobmon -n '_shtab_jobmon_using check' -l json -d 'print JSON, as described below'
 complete -c jobmon -n '_shtab_jobmon_using check' -l on-node -d 'also check a compute node, with a job of a few seconds'
 complete -c jobmon -n '_shtab_jobmon_using check' -l restart -d 'also check whether `submit --restart` could resume the job'

@@ -62,6 +62,7 @@ examples:
   jobmon check --gres=gpu:4 -t 02:00:00 train.sbatch --epochs 3
   jobmon check --on-node train.sbatch
   jobmon check train.sbatch --json | jq '.items[] | select(.status == "fail")'
+  jobmon check --backend pbs -l select=1:ncpus=4 train.pbs
   jobmon submit --checked train.sbatch"""
 _FLAGS = ("--all", "--json", "--on-node", RESTART)
 _VALUED = ("--backend", "--wait")
@@ -74,9 +75,9 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, all="also show what is in order, and what does not apply")
     parser.add_argument(
         "--backend",
-        choices=("slurm", "local"),
+        choices=("slurm", "local", "pbs"),
         metavar="NAME",
-        help="slurm or local (default: the configured one)",
+        help="slurm, local or pbs, with the options of qsub and #PBS lines (default: the configured one)",
     )
     add_json(parser)
     add_flags(parser, on_node="also check a compute node, with a job of a few seconds")

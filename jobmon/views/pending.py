@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.model import fields, span
 from jobmon.views.progress import moment
-from jobmon_core.domain.backends import BY_TEXT, is_local, scheduler_phrase, uses_slurm
+from jobmon_core.domain.backends import is_local, scheduler_phrase, uses_slurm
 from jobmon_core.domain.before.pending.categories import is_eligible
 from jobmon_core.domain.before.pending.explain import explain, pending_tasks, place_text
 from jobmon_core.domain.before.pending.model import Category
@@ -50,7 +50,7 @@ def not_pending(answer: PendingAnswer) -> str:
 
 
 def _explanation(answer: PendingAnswer, now_s: float) -> Finding:
-    if answer.backend in BY_TEXT:
+    if not uses_slurm(answer.backend):
         reason, scheduler = answer.facts.job.reason, scheduler_phrase(answer.backend, "")
         found = pending(f"waits: {reason or f'{scheduler} has not said for what'}")
         return replace(found, id=Category.UNKNOWN)
@@ -71,13 +71,7 @@ def _heading(answer: PendingAnswer, now_s: float) -> str:
 
 def _rows(answer: PendingAnswer, found: Finding, now_s: float) -> Rows:
     facts = answer.facts
-    if answer.unreachable or answer.seen_s is not None:
-        why, age = "Slurm no longer lists it", ""
-        if answer.unreachable:
-            why = f"Slurm is not responding ({answer.unreachable})"
-        if answer.seen_s is not None:
-            age = f", {span(now_s - answer.seen_s)} ago"
-        yield "as of", f"{why}. This is what jobmon saw last{age}."
+    yield from _as_of(answer, now_s)
     yield "why", f"It {found.text}."
     yield from (("because", text) for text in found.evidence)
     if place := place_text(facts):
@@ -97,6 +91,19 @@ def _rows(answer: PendingAnswer, found: Finding, now_s: float) -> Rows:
     if found.advice:
         yield "to do", found.advice
     yield from (("missing", f"Not available: {why}.") for why in facts.unavailable)
+
+
+def _as_of(answer: PendingAnswer, now_s: float) -> Rows:
+    """Yield nothing if the scheduler has just answered."""
+    if not answer.unreachable and answer.seen_s is None:
+        return
+    scheduler = "Slurm" if uses_slurm(answer.backend) else scheduler_phrase(answer.backend, "")
+    why, age = f"{scheduler} no longer lists it", ""
+    if answer.unreachable:
+        why = f"{scheduler} is not responding ({answer.unreachable})"
+    if answer.seen_s is not None:
+        age = f", {span(now_s - answer.seen_s)} ago"
+    yield "as of", f"{why}. This is what jobmon saw last{age}."
 
 
 def _suspects(answer: PendingAnswer) -> Rows:

@@ -78,6 +78,9 @@ class CommandLine(Protocol):
     ) -> list[str]:
         """A command line with more options, which count; the job gets these variables of the environment."""
 
+    def as_sbatch(self, arguments: Sequence[str]) -> list[str]:
+        """The command line of sbatch that asks for the same, as far as checks need it."""
+
     def after(self, condition: str, job_id: int, *, is_array: bool) -> tuple[str, ...]:
         """The options that let a job start after another one; ``condition`` as in ``afterok``."""
 

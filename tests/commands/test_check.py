@@ -67,7 +67,7 @@ def test_json_has_every_item_and_its_keys_are_documented(shell: Shell) -> None:
 def test_bad_command_lines_are_one_error(shell: Shell) -> None:
     assert "no script given" in complaint(shell.jobmon("check"))
     assert "--backend takes one of slurm, local" in complaint(
-        shell.jobmon("check", "--backend", "pbs", "a.sh")
+        shell.jobmon("check", "--backend", "lsf", "a.sh")
     )
     assert "--wait: " in complaint(shell.jobmon("check", "--wait", "soon", "a.sh"))
     assert "option --tim not a unique prefix" in complaint(shell.jobmon("check", "--t", "5", "a.sh")).replace(

@@ -64,7 +64,7 @@ def test_the_manual_page_formats_without_warnings() -> None:
         (["inbox", "--port", ""], ""),
         (["help", "ini"], "init"),
         (["submit", "--b"], "--backend"),
-        (["submit", "--backend", ""], "slurm local pbs ray"),
+        (["submit", "--backend", ""], "slurm local pbs ray kubernetes"),
         (["submit", "--backend", "local", "--sen"], "--sentinel"),
         (["submit", "--job-config", "job.yaml", "--sen"], "--sentinel"),
         (["run", ""], "train.log"),

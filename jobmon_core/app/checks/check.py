@@ -136,6 +136,8 @@ class CheckSubmission:
     def facts(self, backend: str | None, arguments: Sequence[str]) -> Facts:
         """Return what `check` judges; raises the same errors."""
         name = self.backend(backend)
+        if line := find_backend(name).command_line:
+            arguments = line.as_sbatch(arguments)
         try:
             facts = read_submission(readable(arguments, self.runner), self.ctx.environment)
         except UnknownOption as error:

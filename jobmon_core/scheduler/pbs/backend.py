@@ -6,7 +6,7 @@ import zlib
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from jobmon_core.scheduler.base import Backend
+from jobmon_core.scheduler.base import Backend, deferred
 from jobmon_core.system.environment import PBS_VARIABLES, dir_of_program
 
 if TYPE_CHECKING:
@@ -40,6 +40,12 @@ class QsubLine:
 
         names = tuple(variables)
         return with_options(with_variables(arguments, names) if names else arguments, added)
+
+    def as_sbatch(self, arguments: Sequence[str]) -> list[str]:
+        """See `CommandLine`."""
+        from jobmon_core.scheduler.pbs.options import as_sbatch
+
+        return as_sbatch(arguments)
 
     def after(self, condition: str, job_id: int, *, is_array: bool) -> tuple[str, ...]:
         """See `CommandLine`. A job whose dependency can never be met is deleted by PBS."""
@@ -88,5 +94,6 @@ PBS = Backend(
     cancel_command=_cancel_command,
     controller_id=_controller_id,
     job_control=_job_control,
+    pending_facts=deferred("pbs.pending", "ask_pending"),
     command_line=QsubLine(),
 )

@@ -134,3 +134,40 @@ def with_variables(arguments: Sequence[str], variables: Iterable[str]) -> list[s
     words = read_words(arguments)
     given = effective(words, script_text(script_of(words))).value("v")
     return with_options(arguments, ["-v", ",".join(filter(None, (given, *variables)))])
+
+
+def as_sbatch(arguments: Sequence[str]) -> list[str]:
+    """See `CommandLine`: the name, the array, the files of the output, the time, the parts of ``select``."""
+    words = read_words(arguments)
+    found = effective(words, script_text(script_of(words)))
+    resources = dict(_resources(found))
+    chunk = dict(part.partition("=")[::2] for part in resources.get("select", "").split(":"))
+    count = next(iter(chunk), "")
+    name = found.value("N") or (Path(script_of(words)).name if script_of(words) else _ON_STDIN)
+    log = {"output": _log(found.value("o"), f"{name}.o%j"), "error": _log(found.value("e"), f"{name}.e%j")}
+    options = {
+        "job-name": found.value("N"),
+        "array": found.value("J"),
+        **log,
+        "time": resources.get("walltime", ""),
+        "nodes": count if count.isdigit() else "",
+        "cpus-per-task": chunk.get("ncpus", "") or resources.get("ncpus", ""),
+        "mem": (chunk.get("mem", "") or resources.get("mem", "")).lower().removesuffix("b").upper(),
+        "gres": f"gpu:{chunk['ngpus']}" if chunk.get("ngpus", "0") != "0" else "",
+    }
+    given = [f"--{name}={value}" for name, value in options.items() if value]
+    if words.operands[:1] == ("--",):
+        return [*given, f"--wrap={shlex.join(words.operands[1:])}"]
+    return [*given, *words.operands]
+
+
+def _log(given: str, default: str) -> str:
+    """The path without its host; PBS names a file in a folder by the job."""
+    path = given.rpartition(":")[2]
+    return f"{path}%j" if path.endswith("/") else path or default
+
+
+def _resources(words: Words) -> Iterable[tuple[str, str]]:
+    for name, value in words.options:
+        if name == "l":
+            yield from (part.partition("=")[::2] for part in value.split(","))

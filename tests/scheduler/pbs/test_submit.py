@@ -7,12 +7,20 @@ from pathlib import Path
 import pytest
 
 from jobmon.cli import main
+from jobmon_core.domain.before.pending.model import PendingFacts
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed
 from jobmon_core.scheduler.base import CutOffSubmission, Submitted, Untraceable
 from jobmon_core.scheduler.pbs.job_control import PbsJobControl
-from jobmon_core.scheduler.pbs.options import read_words, submission_words, with_options, with_variables
+from jobmon_core.scheduler.pbs.options import (
+    as_sbatch,
+    read_words,
+    submission_words,
+    with_options,
+    with_variables,
+)
+from jobmon_core.scheduler.pbs.pending import ask_pending
 from jobmon_core.scheduler.pbs.submit import PbsSubmitter, token_of
 from jobmon_core.system.runner import Runner
 from jobmon_core.system.users import user_name
@@ -146,3 +154,41 @@ def test_a_job_that_is_not_there_is_not_listed(pbs: FakePbs) -> None:
     from jobmon_core.scheduler.pbs.client import PbsScheduler
 
     assert isinstance(PbsScheduler(PbsRunner(pbs)).records(JobRef(5)), NotListed)
+
+
+def test_a_check_reads_the_directives_of_pbs(script: str) -> None:
+    asked = ["-l", "select=2:ncpus=4:mem=8gb:ngpus=1", "-o", "login1:/logs/out", script, "--lr", "1"]
+    assert as_sbatch(asked) == [
+        *("--job-name=train", "--output=/logs/out", "--error=train.e%j", "--time=01:00:00", "--nodes=2"),
+        *("--cpus-per-task=4", "--mem=8G", "--gres=gpu:1", script, "--lr", "1"),
+    ]
+    assert as_sbatch(["-N", "x", "--", "/bin/true", "a b"])[-1] == "--wrap=/bin/true 'a b'"
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"job_state": "H", "Hold_Types": "u"}, "it is held by its owner (`qrls` releases it)"),
+        (
+            {"job_state": "H", "Hold_Types": "s", "depend": "afterok:2.pbs1@pbs1"},
+            "it waits for another job (afterok:2.pbs1@pbs1)",
+        ),
+        ({"job_state": "W"}, "its start time (`-a`) has not come"),
+        (
+            {"job_state": "Q", "comment": "Not Running: Not enough free nodes"},
+            "Not Running: Not enough free nodes",
+        ),
+    ],
+)
+def test_why_names_holds_dependencies_and_the_comment(
+    pbs: FakePbs, fields: dict[str, object], reason: str
+) -> None:
+    pbs.put({"4.pbs1": {**pbs_job("Q"), **fields}})
+    facts = ask_pending(PbsRunner(pbs), JobRef(4), "")
+    assert isinstance(facts, PendingFacts)
+    assert facts.job.reason == reason
+
+
+@pytest.mark.usefixtures("pbs")
+def test_why_of_a_job_that_pbs_does_not_know_is_no_answer(pbs: FakePbs) -> None:
+    assert isinstance(ask_pending(PbsRunner(pbs), JobRef(4), ""), NotListed)
