@@ -11,12 +11,14 @@ import sys
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from jobmon_core.context import Context
 from jobmon_core.domain.job.notes import Note
+from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
 from tests.support.many_jobs import (
     EVENTFUL,
     GROUP,
@@ -105,6 +107,28 @@ def test_the_page_of_a_running_job_says_whether_it_is_healthy_and_what_an_empty_
     stalled = web.ask("/job/8130").body
     assert "</b> unhealthy</span>" in stalled
     assert 'id="health"' not in web.ask(f"/job/{EVENTFUL}").body  # it has ended
+
+
+def test_the_page_of_a_run_at_a_tracker_is_linked_and_nothing_else_that_a_program_wrote(
+    ctx: Context, web: Web
+) -> None:
+    addresses = {
+        "good": "https://wandb.example/me/p/runs/3fk2a1?a=1&b=2",
+        "script": "javascript:alert(1)",
+        "data": "data:text/html,<script>alert(1)</script>",
+        "quoted": 'https://wandb.example/"onmouseover="alert(1)',
+        "user": "https://wandb.example@evil.example/",
+    }
+    runs = tuple(TrackerRun(Tracker.WANDB, name, url=url) for name, url in addresses.items())
+    progress = ctx.progress_file("slurm-8123-x").read()
+    tasks = {key: replace(task, tracked=runs) for key, task in progress.tasks.items()}
+    ctx.progress_file("slurm-8123-x").write(replace(progress, tasks=tasks))
+    page = web.ask("/job/8123").body
+    links = [each for each in _parsed(page).iter("{http://www.w3.org/1999/xhtml}a") if each.get("target")]
+    assert [each.get("href") for each in links] == [addresses["good"], addresses["quoted"]]
+    assert {each.get("rel") for each in links} == {"noopener noreferrer"}
+    assert not [each for each in links if each.get("onmouseover")]
+    assert page.count("does not mean that the run is dead") == 1
 
 
 def test_nodes_that_kill_runs_or_slow_them_down_come_first(ctx: Context, web: Web) -> None:

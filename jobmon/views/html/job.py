@@ -13,6 +13,7 @@ from jobmon.views.report import facts
 from jobmon.views.report.html import report_sections
 from jobmon.views.report.page import moment, prose, table
 from jobmon.views.restarts import ATTEMPT_HEADERS, attempt_rows
+from jobmon.views.trackers import tracker_text
 from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.domain.visible_text import in_html
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from jobmon.views.console import Lines
     from jobmon_core.app.jobs.output import OutputText
     from jobmon_core.app.jobs.report import ReportData
+    from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.app.messages.mute import JobAlerts
     from jobmon_core.domain.job.restart.model import Lineage
     from jobmon_core.domain.job.tracking.model import WatchedJob
@@ -35,8 +37,8 @@ _HEALTH = {True: StateGroup.COMPLETED, False: StateGroup.FAILED, None: StateGrou
 # of the rows of `jobmon health`; the rest stands elsewhere on the page
 _SHOWN = ("GPUs", "network", EVIDENCE, "", "checkpoints", "disk", "not seen")
 _PANEL = (
-    "Judged by its log, its processes and what the scheduler says. An empty panel of TensorBoard or another "
-    "tracker does not mean that the run is dead: it shows only what the program has written out."
+    "An empty panel of TensorBoard or another tracker does not mean that the run is dead: it shows only what "
+    "the program has written out. The health of a job is judged by its log, its processes and the scheduler."
 )
 # what follows an action, by the word in the address
 DONE = {
@@ -94,6 +96,8 @@ def _main(page: JobPage, title: str, visitor: parts.Visitor) -> Lines:
         yield from report_sections(report)
         if page.health:
             yield from parts.section("Health", None, _health(page.health), "health")
+        if page.health or report.live.tracked:
+            yield from _trackers(report.live, page.now_s)
         yield from _files(report, page.now_s)
     yield from _attempts(page)
     yield from _log(page)
@@ -121,6 +125,16 @@ def _health(report: HealthReport) -> Lines:
     yield parts.facts(
         (name if name != EVIDENCE else "", redacted(text.removeprefix("-> "))) for name, text in rows
     )
+
+
+def _trackers(live: LiveTask, now_s: float) -> Lines:
+    """Yield the runs of trackers with links to their pages, and what an empty panel does not mean."""
+    if live.tracked:
+        yield '<h2>Trackers</h2><ul class="plain">'
+        for run in live.tracked:
+            text = in_html(tracker_text(run, live, now_s))
+            yield f"<li>{text} {parts.outside_link(run.url, run.url or run.place)}</li>"
+        yield "</ul>"
     yield f'<p class="when">{_PANEL}</p>'
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
@@ -28,6 +29,9 @@ _MARKS = {
     StateGroup.UNWATCHED: ("·", "soft"),
 }
 _PLACES = {"Now": "/", "Groups": "/groups", "History": "/history", "Nodes": "/nodes"}
+_WEB_ADDRESS = re.compile(
+    r"https?://[A-Za-z0-9.\-\[\]:]+(?:/[!-~]*)?"
+)  # it names no user: "host@other" is no host
 _CURVE_WIDTH, _CURVE_HEIGHT = 96, 22
 _MAX_POINTS = 48
 _MAX_NAME, _MAX_TITLE = 60, 500  # characters
@@ -102,6 +106,13 @@ def job_link(ref: str, name: str = "") -> str:
     elif name:
         named = f' <span class="name">{in_html(name)}</span>'
     return f'<a class="ref" href="/job/{quote(target, safe="")}">{in_html(ref)}</a>{named}'
+
+
+def outside_link(url: str, text: str) -> str:
+    """Return a link to an address that a program wrote; only one of http or https becomes a link."""
+    if not _WEB_ADDRESS.fullmatch(url):
+        return in_html(text)
+    return f'<a href="{in_html(url)}" rel="noopener noreferrer" target="_blank">{in_html(text)}</a>'
 
 
 def action(visitor: Visitor, act: str, job: str, label: str, fields: str = "") -> str:
