@@ -99,13 +99,15 @@ def empty(text: str) -> str:
 def job_link(ref: str, name: str = "") -> str:
     """Return a link to the page of a job or task, with its name; a long one is whole on hover."""
     target = ref.partition("[")[0].rstrip("_")
+    if not (target.isascii() and target.isalnum()):
+        target = quote(target, safe="")
     named = ""
     if len(name) > _MAX_NAME:
         whole = in_html(name[:_MAX_TITLE])
         named = f' <span class="name" title="{whole}">{in_html(name[:_MAX_NAME])}…</span>'
     elif name:
         named = f' <span class="name">{in_html(name)}</span>'
-    return f'<a class="ref" href="/job/{quote(target, safe="")}">{in_html(ref)}</a>{named}'
+    return f'<a class="ref" href="/job/{target}">{in_html(ref)}</a>{named}'
 
 
 def outside_link(url: str, text: str) -> str:
