@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.redaction import redacted, redacted_lines
@@ -26,6 +27,8 @@ _OURS = frozenset(
         *("result", "state", "title", "unavailable", "verdict"),
     )
 )
+# the advice about a missing module names it, so a log could choose what `pip install` is to install
+_MISSING_MODULE = re.compile(r"No module named '(\w{1,60})")
 _MAX_WORD = 300  # characters of a text without spaces, e.g. a path
 _MAX_LINE = 2_000
 _OF_MESSAGE = ""  # the key of any text of a message
@@ -39,7 +42,7 @@ def set_apart(found: Json, log: Iterable[str] = ()) -> Json:
 
     Long lists are shortened.
     """
-    texts = _Texts()
+    texts = _Texts(_MISSING_MODULE.findall(json.dumps(found, ensure_ascii=False)))
     texts.add_last(redacted_lines(tuple(log)))
     shown: Json = texts.without(_fitting(found))
     if texts.lines:  # all together once more, for a key that spans lines
@@ -50,7 +53,8 @@ def set_apart(found: Json, log: Iterable[str] = ()) -> Json:
 
 
 class _Texts:
-    def __init__(self) -> None:
+    def __init__(self, modules: Sequence[str]) -> None:
+        self._modules = re.compile("|".join(rf"\b{name}\b" for name in modules))
         self.lines: list[str] = []
         self._ours: set[str] = set()
         self.left_out, self._room = 0, _MAX_CHARS
@@ -78,6 +82,8 @@ class _Texts:
             return value
         if key in _OURS or value in self._ours:  # a headline may be the title
             self._ours.add(value)
+            if key == "advice" and self._modules.pattern:
+                value = self._modules.sub("NAME", value)
             return _visible(redacted(value))
         return self._moved(value) if len(value.split()) > 1 else _word(redacted(value))
 

@@ -28,6 +28,14 @@ def test_advice_and_titles_of_jobmon_stay_where_they_are() -> None:
     assert set_apart(found) == found
 
 
+def test_no_log_chooses_what_the_advice_says_to_install() -> None:
+    advice = "Put `python -m pip show evil_pkg` into the script; `python -m pip install evil_pkg`."
+    for line in ("No module named 'evil_pkg'", "ModuleNotFoundError: No module named 'evil_pkg.sub'"):
+        shown = set_apart({"tasks": [{"advice": advice, "evidence": [{"text": line}]}]})
+        expected = "Put `python -m pip show NAME` into the script; `python -m pip install NAME`."
+        assert shown["tasks"][0]["advice"] == expected
+
+
 def test_the_title_of_a_message_has_the_words_of_a_log() -> None:
     shown = set_apart({"messages": [{"title": _ORDER, "advice": _ORDER}]})
     assert shown["messages"] == [{"title": "log_lines[0]", "advice": "log_lines[0]"}]
