@@ -109,6 +109,24 @@ def test_a_pending_job_says_why(kubectl: FakeKubectl, user: User) -> None:
     assert f"It waits: Unschedulable: {words}" in " ".join(user.jobmon("why", "1").stdout.split())
 
 
+def test_a_job_without_a_pod_shows_the_warning_that_says_why(kubectl: FakeKubectl, user: User) -> None:
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "train.1", "uid": "e1"},
+        "involvedObject": {"name": "train"},
+        "type": "Warning",
+        "reason": "FailedCreate",
+        "message": "exceeded quota: gpus, requested: 8, limited: 4",
+        "lastTimestamp": "2026-11-28T15:00:00Z",
+    }
+    kubectl.show(job(), event)
+    assert user.jobmon("watch", "--backend", "kubernetes", "train").returncode == 0
+    user.watched_as("1", "PENDING")
+    why = " ".join(user.jobmon("why", "1").stdout.split())
+    assert "it has no pod yet; FailedCreate: exceeded quota: gpus, requested: 8, limited: 4" in why
+
+
 def test_a_job_is_submitted_as_its_file_says_and_deleted_with_its_group(
     kubectl: FakeKubectl, user: User
 ) -> None:

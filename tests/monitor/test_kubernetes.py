@@ -372,3 +372,13 @@ def test_a_deadline_says_that_no_exit_code_is_left(start: Start) -> None:
     watched = watch.sees(job(conditions=(condition("Failed", "DeadlineExceeded"),)), times=3)
     assert end_of(watched).state == "TIMEOUT"
     assert "no exit code is left" in end_of(watched).reason
+
+
+def test_a_pod_that_is_preempted_and_removed_leaves_its_cause(start: Start) -> None:
+    watch = start("job/train", job(), pod())
+    told = condition("DisruptionTarget", "PreemptionByScheduler", "preempting to make room")
+    removed = {"deletionTimestamp": "2026-11-28T15:00:00Z", "labels": {}}
+    assert not watch.sees(job(), pod(metadata=removed, status={"conditions": [told]})).ended
+    watched = watch.sees(job(conditions=(BACKOFF,)), times=4)
+    assert end_of(watched).state == "PREEMPTED"
+    assert end_of(watched).reason.startswith("PreemptionByScheduler: a pod with a higher priority took its")

@@ -4,17 +4,18 @@ Each line comes with its time (``--timestamps``), so what follows the last copie
 Kubernetes keeps the log of a container only until the one after the next restart (``--previous``), and none
 of a pod that is gone: what a container printed before its restart is copied first.
 
-A copy may be slow: `copy_logs` stops when its time is over, and goes on with the one that has waited longest.
+A copy may be slow: `copy_logs` stops when its time is over, and each look begins with another log.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.scheduler.kubernetes.kubectl import KubeFailed
 from jobmon_core.scheduler.numbered_files import write_record
@@ -48,7 +49,7 @@ class PodLog:
     same: int = 0  # how many lines with this time were copied
     restarts: int = 0  # of its container, when it was copied
     is_done: bool = False
-    copied_s: float = 0.0
+    is_begun: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,27 +59,33 @@ class CopyState:
     pods: dict[str, PodLog] = field(default_factory=dict)
 
 
-def copy_logs(kubectl: Kubectl, jobs: Sequence[tuple[KubeJobFolder, tuple[Pod, ...], bool]]) -> None:
+class JobPods(NamedTuple):
+    """A job whose logs are to be copied, and its pods."""
+
+    folder: KubeJobFolder
+    has_several: bool  # whether pods of it may run side by side
+    has_ended: bool
+    pods: tuple[Pod, ...]
+
+
+def copy_logs(kubectl: Kubectl, jobs: Sequence[JobPods]) -> None:
     """Add what the containers have printed since the last look, first of jobs that have just ended."""
     deadline_s = time.monotonic() + _WITHIN_S
-    states = {folder.job_id: _with_slots(folder, pods) for folder, pods, _ in jobs if pods}
-    due = [
-        (not has_ended, states[folder.job_id].pods[pod.uid].copied_s, folder, pod)
-        for folder, pods, has_ended in jobs
-        for pod in sorted(pods, key=lambda each: each.created_s or 0)
-        if pod.uid in states[folder.job_id].pods
-    ]
-    for _, _, folder, pod in sorted(due, key=lambda each: each[:2]):
-        if time.monotonic() > deadline_s:
-            return
-        state = states[folder.job_id]
-        known = state.pods[pod.uid]
-        container = next((each for each in pod.containers if each.name == pod.main), None)
-        if known.is_done or container is None or not container.has_started:
-            continue
-        copied = _copy(kubectl, folder, known, pod, container)
-        state = states[folder.job_id] = CopyState({**state.pods, pod.uid: copied})
-        write_record(folder.path / "logs.json", state, durable=False)
+    order = list(jobs)
+    random.shuffle(order)
+    for job in sorted(order, key=lambda each: not each.has_ended):
+        before = job.folder.read("logs.json", CopyState) or CopyState()
+        state = _with_slots(before, job)
+        for pod in sorted(job.pods, key=lambda each: each.created_s or 0):
+            if time.monotonic() > deadline_s:
+                break
+            container = next((each for each in pod.containers if each.name == pod.main), None)
+            known = state.pods.get(pod.uid)
+            if known and not known.is_done and container and container.has_started:
+                copied = _copy(kubectl, job.folder, known, pod, container)
+                state = CopyState({**state.pods, pod.uid: copied})
+        if state != before:
+            write_record(job.folder.path / "logs.json", state, durable=False)
 
 
 def log_file(folder: KubeJobFolder, slot: int) -> Path:
@@ -86,16 +93,14 @@ def log_file(folder: KubeJobFolder, slot: int) -> Path:
     return folder.log if slot == 0 else folder.path / f"pod-{slot}.log"
 
 
-def _with_slots(folder: KubeJobFolder, pods: Sequence[Pod]) -> CopyState:
+def _with_slots(state: CopyState, job: JobPods) -> CopyState:
     """A pod that follows another one continues its file; pods side by side have one each."""
-    state, job = folder.read("logs.json", CopyState) or CopyState(), folder.registered()
-    is_alone = job is not None and not job.has_several_pods
-    alive = {pod.uid for pod in pods if not pod.has_ended}
-    for pod in sorted(pods, key=lambda each: (each.index.zfill(6), each.created_s or 0, each.name)):
+    alive = {pod.uid for pod in job.pods if not pod.has_ended}
+    for pod in sorted(job.pods, key=lambda each: (each.index.zfill(6), each.created_s or 0, each.name)):
         if pod.uid not in state.pods:
-            follows = is_alone or not pod.has_ended
+            follows = not job.has_several or not pod.has_ended
             used = {log.slot for uid, log in state.pods.items() if uid in alive or not follows}
-            slot = _slot(pod, used, is_alone=is_alone)
+            slot = _slot(pod, used, is_alone=not job.has_several)
             state = CopyState({**state.pods, pod.uid: PodLog(slot, pod.name)})
     return CopyState({uid: log for uid, log in state.pods.items() if log.slot < _MAX_PODS})
 
@@ -108,9 +113,9 @@ def _slot(pod: Pod, used: set[int], *, is_alone: bool) -> int:
 
 def _copy(kubectl: Kubectl, folder: KubeJobFolder, known: PodLog, pod: Pod, container: Container) -> PodLog:
     path = log_file(folder, known.slot)
-    if not known.copied_s and path.exists():
+    if not known.is_begun and path.exists():
         _append(path, f"[jobmon: pod {pod.name} begins here]\n".encode())
-    known = replace(known, copied_s=time.time())
+    known = replace(known, is_begun=True)
     try:
         if container.restarts > known.restarts:
             if container.restarts > known.restarts + 1 and known.last:

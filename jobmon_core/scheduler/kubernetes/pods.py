@@ -86,6 +86,8 @@ def ends_of(pod: Pod) -> Iterator[PodEnd]:
     elif pod.phase == "Failed":
         yield _failure(pod)
     else:
+        if outside := _outside(pod):  # it is about to be removed, and may leave no other trace
+            yield PodEnd(pod.name, *outside, is_last=False)
         yield from (_exit_of(pod, each, is_last=False) for each in pod.containers if _failed_before(each))
 
 

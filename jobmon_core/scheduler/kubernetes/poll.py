@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,8 +12,9 @@ from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job.restart.kubernetes_attempts import TOKEN_KEY
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.kubernetes.kubectl import Kubectl, KubeFailed
-from jobmon_core.scheduler.kubernetes.log_copy import copy_logs
+from jobmon_core.scheduler.kubernetes.log_copy import JobPods, copy_logs
 from jobmon_core.scheduler.kubernetes.objects import read_list
+from jobmon_core.scheduler.kubernetes.pending import kueue_words, warning_about
 from jobmon_core.scheduler.kubernetes.pods import ends_of, is_running, latest_failure
 from jobmon_core.scheduler.kubernetes.reading import KINDS, POD, Reading, from_pods, pods_of, read_pod
 from jobmon_core.scheduler.kubernetes.records import KubeJobFolder, Registered, Reply, SeenStatus, all_folders
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 STUCK_AFTER_S = 120.0  # how long a problem that a person must mend has lasted before its job is reported
 APPEARS_WITHIN_S = 180.0  # how soon after a submission without an answer its object must be shown
+_MAX_EXPLAINED = 4  # jobs whose events are asked for at one look
+_VAGUE = ("it has no pod yet", "ContainerCreating", "node ", "Suspended: it waits in the queue")
 _MAX_ENDS = 64  # of pods of one job that are remembered
 GONE = (
     "Kubernetes does not know it any more: it was deleted, or removed after its end "
@@ -47,6 +51,11 @@ class Followed(NamedTuple):
     after: SeenStatus
     pods: tuple[Pod, ...] = ()
 
+    @property
+    def logs(self) -> JobPods:
+        """Whose logs are to be copied."""
+        return JobPods(self.folder, self.job.has_several_pods, self.after.is_final, self.pods)
+
 
 def poll(root: Path, service: str, is_known: Callable[[int], bool], kubectl: Kubectl | None = None) -> Reply:
     """The rows of the jobs that jobmon follows; their files are updated."""
@@ -55,7 +64,8 @@ def poll(root: Path, service: str, is_known: Callable[[int], bool], kubectl: Kub
         followed = list(_followed(root, service, is_known))
         if any(not each.before.is_final for each in followed):
             followed = _look_at_all(kubectl, followed, time.time())
-            copy_logs(kubectl, [(each.folder, each.pods, each.after.is_final) for each in followed])
+            followed = _explained(kubectl, followed)
+            copy_logs(kubectl, [each.logs for each in followed if each.pods])
         for each in followed:
             each.folder.save_status(each.after, each.before)
     except KubeFailed as error:
@@ -92,6 +102,34 @@ def _look_at_all(kubectl: Kubectl, followed: list[Followed], now_s: float) -> li
             owned.setdefault(owner[2], []).append(pod)
     shown = _Shown(by_uid, known, owned, pods)
     return [each if each.before.is_final else _look(kubectl, each, shown, now_s) for each in followed]
+
+
+def _explained(kubectl: Kubectl, followed: list[Followed]) -> list[Followed]:
+    """With the reasons of a few jobs that wait and show none; the others are asked about at a later look."""
+    vague = [each for each in followed if _is_vague(each)]
+    asked = random.sample(vague, min(_MAX_EXPLAINED, len(vague)))
+    return [_with_reason(kubectl, each) if each in asked else each for each in followed]
+
+
+def _is_vague(each: Followed) -> bool:
+    row = each.after.row
+    if row is None or each.before.is_final or row.state != JobState.PENDING:
+        return False
+    return not row.reason or row.reason.startswith(_VAGUE)
+
+
+def _with_reason(kubectl: Kubectl, each: Followed) -> Followed:
+    row = each.after.row
+    if row is None:
+        return each
+    if row.reason.startswith("Suspended"):
+        found = kueue_words(kubectl, each.job.uid)
+    else:
+        found = warning_about(kubectl, (each.job.name, *(pod.name for pod in each.pods[:2])))
+    if not found:
+        return each
+    reason = f"{row.reason}; {found}" if row.reason else found
+    return each._replace(after=replace(each.after, row=replace(row, reason=reason)))
 
 
 class _Shown(NamedTuple):
