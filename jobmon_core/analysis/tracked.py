@@ -53,7 +53,8 @@ class TrackerState:
     """Where the next look at a task's trackers goes on."""
 
     started_s: float | None = None  # of the run
-    searched_bytes: int = -1  # of its logs; -1: they, and its script, were not searched yet
+    searched_bytes: int = -1  # of its logs; -1: they were not searched yet
+    script: str = ""  # the path of the script that was searched; Slurm tells it only after some time
     leads: tuple[Lead, ...] = ()  # with absolute paths, those that say most first
     cursors: dict[str, Cursor] = field(default_factory=dict)  # by tracker and path
     told: TrackerTold = _NOTHING_TOLD
@@ -78,11 +79,15 @@ def look_at_trackers(
     runs: dict[Tracker, TrackerRun] = {}
     cursors: dict[str, Cursor] = {}
     for lead in state.leads:
-        if lead.path and lead.tracker not in runs:
-            key = f"{lead.tracker} {lead.path}"
-            found, cursors[key] = _read(job, lead, state.cursors.get(key))
-            if run := _own_run(job, task, lead, state, found):
-                runs[lead.tracker] = run
+        known = runs.get(lead.tracker)
+        if not lead.path or (known is not None and not lead.is_own):
+            continue
+        key = f"{lead.tracker} {lead.path}"
+        found, cursors[key] = _read(job, lead, state.cursors.get(key))
+        run = _own_run(job, task, lead, state, found)
+        # a program may train one model after another, each in a place of its own
+        if run and (known is None or (run.updated_s or 0.0) > (known.updated_s or 0.0)):
+            runs[lead.tracker] = run
     shown = sorted(_with_pages(runs, state.leads), key=lambda run: (run.step is None, not counts_steps(run)))
     return replace(state, cursors=cursors), shown[:_MAX_SHOWN]
 
@@ -138,14 +143,16 @@ def _with_leads(state: TrackerState, job: WatchedJob, task: Task, logs: Sequence
     size_bytes = sum(map(_size, logs))
     has_grown = size_bytes >= max(1, _GROWN * state.searched_bytes)
     is_last = task.end is not None and size_bytes > state.searched_bytes
-    if state.searched_bytes >= 0 and not (has_grown or is_last):
+    has_script = job.command != state.script
+    if state.searched_bytes >= 0 and not (has_grown or is_last or has_script):
         return state
     leads = [*_of_user(job, task)]
     if own_files(job, task, Origin.FOUND).can_be_seen:
         named = {lead.tracker for lead in leads}
         found = _found(state, job, task, logs)
         leads += [_absolute(job, lead) for lead in found if lead.url or lead.tracker not in named]
-    return replace(state, searched_bytes=size_bytes, leads=tuple(dict.fromkeys(leads))[:_MAX_LEADS])
+    state = replace(state, searched_bytes=size_bytes, script=job.command)
+    return replace(state, leads=tuple(dict.fromkeys(leads))[:_MAX_LEADS])
 
 
 def _found(state: TrackerState, job: WatchedJob, task: Task, logs: Sequence[str]) -> Iterator[Lead]:
@@ -153,7 +160,7 @@ def _found(state: TrackerState, job: WatchedJob, task: Task, logs: Sequence[str]
     in_logs = leads_in_log(_lines(logs))
     yield from (lead for lead in in_logs if lead.is_own)
     yield from (*in_logs, *state.leads)
-    if state.searched_bytes < 0:
+    if job.command != state.script:
         yield from _in_script(job, task)
 
 

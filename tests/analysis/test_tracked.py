@@ -104,6 +104,24 @@ def test_without_a_lead_no_folder_is_opened(tmp_path: Path) -> None:
     assert job.saved.tasks[""].progress is None
 
 
+def test_the_script_is_searched_once_slurm_has_named_it(job: Training) -> None:
+    path, command = job.events(), job.job.command
+    job.job = replace(job.job, command="")
+    job.train(path, range(1, 4))
+    assert [run.step for run in job.tracked] == []
+    job.job = replace(job.job, command=command)
+    job.train(path, range(4, 6))
+    assert [run.step for run in job.tracked] == [5]
+
+
+def test_of_several_places_that_the_log_names_the_latest_counts(tmp_path: Path) -> None:
+    job = Training(tmp_path, script="python train.py\n")
+    for name in ("a", "b"):
+        job.later(1.0, f"Logging to ./runs/{name}\n" * 9)
+        job.train(job.events(name, job.now_s - START_S), range(1, 4))
+        assert [(run.run_id, run.step) for run in job.tracked] == [(name, 3)]
+
+
 def test_the_log_wins_where_it_shows_progress(job: Training) -> None:
     path = job.events()
     job.now_s += 30.0
