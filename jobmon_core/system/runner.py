@@ -207,7 +207,7 @@ class Runner:
                     with contextlib.suppress(BrokenPipeError):  # it has ended; its exit code tells why
                         process.stdin.write(stdin)
                         process.stdin.flush()
-                relay.copy(lambda _line: None, end_in_vain)
+                relay.copy(lambda _line: end_in_vain(), end_in_vain)
             except BaseException:
                 process.terminate()
                 raise
