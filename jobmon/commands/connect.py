@@ -26,6 +26,8 @@ A profile is a cluster on which jobmon is installed, too. It stands in config.js
 With "auth": "interactive", no command logs in by itself: without a connection, they end with exit code 69.
 By default ("batch"), a command logs in with your key if there is no connection, and asks nothing.
 
+--list --json prints a list of {profile, host, auth, connected, reached_s}; reached_s: Unix seconds, or null.
+
 examples:
   jobmon connect leo                    log in, then:
   jobmon --profile leo status
@@ -40,7 +42,7 @@ def add_arguments(parser: Parser) -> None:
         parser,
         close="end the connection, and what runs through it",
         list="list the profiles, and whether they are connected",
-        json="with --list: print JSON (see docs/json.md)",
+        json="with --list: print JSON, as described below",
     )
 
 

@@ -359,3 +359,15 @@ def test_pages_come_through_the_shared_connection(box: Box, laptop: Laptop) -> N
         assert "<html" in page.stdout
         assert shown.interrupt() == 0
     assert box.logged(LOGIN) == logins
+
+
+def test_an_agent_on_the_laptop_speaks_with_the_jobmon_there(laptop: Laptop) -> None:
+    client = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    }
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
+    done = laptop.there("mcp", stdin=f"{json.dumps(asked)}\n")
+    (answer,) = map(json.loads, done.stdout.splitlines())  # nothing of the start-up files is between
+    assert answer["result"]["serverInfo"]["name"] == "jobmon"
