@@ -61,7 +61,7 @@ def ask(
         before = file_stamp(place)
         try:
             answer = _asked(place, question, is_shared=is_shared)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeError) as error:  # a message may quote what is damaged
             # pages of two states do not fit together
             if is_shared or file_stamp(place) == before:
                 raise Unreadable(_reason(error)) from error
@@ -111,8 +111,10 @@ def _text(value: bytes) -> str:
     return value.decode("utf-8", "replace")
 
 
-def _reason(error: sqlite3.Error) -> str:
+def _reason(error: Exception) -> str:
     """Return why a query failed, as a person would say it."""
+    if isinstance(error, UnicodeError):
+        return "is damaged"
     said = str(error)
     if said == "interrupted":
         return "is not read: a query takes longer than 0.2 seconds"

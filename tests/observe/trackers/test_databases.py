@@ -196,6 +196,15 @@ def test_a_value_of_many_megabytes_is_not_loaded(tmp_path: Path, database: sqlit
     assert "too big" in run.partial
 
 
+@pytest.mark.usefixtures("database")
+def test_damage_that_sqlite_cannot_name_is_a_reason(tmp_path: Path) -> None:
+    file = tmp_path / "mlflow.db"
+    content = file.read_bytes()
+    at = content.index(b"CREATE TABLE metrics")
+    file.write_bytes(content[:at] + b"CREATE \xa5\xff\xfe" + content[at + 10 :])
+    assert looked(tmp_path)[0].partial == "mlflow.db is damaged"
+
+
 def test_a_replaced_database_is_read_again(tmp_path: Path, database: sqlite3.Connection) -> None:
     insert(database, range(40))
     _, cursor = looked(tmp_path)
