@@ -91,6 +91,18 @@ def test_the_name_the_server_and_the_logs_come_from_the_record(watching: Watchin
     assert (job.logs.stdout, job.logs.stderr) == ("/home/me/train.o1", "/home/me/train.e1")
 
 
+def test_a_running_job_keeps_the_start_the_limit_and_the_nodes_of_its_record(watching: Watching) -> None:
+    limit = {"walltime": "01:00:00", "ncpus": 1, "nodect": 1}
+    at = "Sun Nov 22 07:50:22 2026"
+    watching.pbs.put({"1.pbs1": pbs_job("Q")})
+    watching.look(2)
+    watching.pbs.put({"1.pbs1": pbs_job(stime=at, exec_host="n1/0", Resource_List=limit)})
+    task = watching.look(3).tasks[""]
+    assert (task.start_s, task.limit_s, task.nodes) == (1795333822, 3600, "n1")
+    watching.pbs.put({"1.pbs1": pbs_job("Q")})
+    assert watching.look(2).tasks[""].start_s is None
+
+
 def test_a_waiting_job_shows_the_comment_of_the_scheduler(tmp_path: Path, pbs: FakePbs) -> None:
     pbs.put({"1.pbs1": pbs_job("Q", comment="Not Running: Not enough free nodes available")})
     (tmp_path / "home").mkdir()

@@ -12,6 +12,7 @@ from jobmon_core.domain.job.tracking.model import EndInquiry, StateChange, Task,
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact, includes
 from jobmon_core.domain.slurm.rows import JobRow
+from jobmon_core.domain.slurm.states import Phase
 
 _HISTORY_LIMIT = 200  # state changes kept per task, so that a job requeued for weeks does not grow forever
 
@@ -154,10 +155,11 @@ def _apply_row(task: Task, row: JobRow, opened: EndInquiry) -> Task:
         limit_s=row.limit_s or task.limit_s,
     )
     if is_alive:  # this voids any end found so far: Slurm requeued the task
+        start_s, nodes = _start_of(task, row)
         return replace(
             task,
-            start_s=row.start_s if row.pending_indices is None else None,
-            nodes=row.nodes,
+            start_s=start_s,
+            nodes=nodes,
             restarts=task.restarts + is_new_run,
             inquiry=None,
             end=None,
@@ -175,6 +177,15 @@ def _apply_row(task: Task, row: JobRow, opened: EndInquiry) -> Task:
             inquiry, queue_state=row.state, queue_raw_state=row.raw_state, last_queue_s=opened.since_s
         ),
     )
+
+
+def _start_of(task: Task, row: JobRow) -> tuple[int | None, str]:
+    """Return the start and the nodes of a living task; the listing of PBS has neither, but its record had."""
+    if row.pending_indices is not None:
+        return None, row.nodes
+    if row.state.phase is Phase.WAITING:
+        return row.start_s, row.nodes
+    return row.start_s or task.start_s, row.nodes or task.nodes
 
 
 def _is_later(submit_s: int | None, before_s: int | None) -> bool:

@@ -12,7 +12,7 @@ from jobmon_core.domain.job.tracking.apply_queue import first_submission, latest
 from jobmon_core.domain.job.tracking.model import EndInquiry, Task, WatchedJob
 from jobmon_core.domain.slurm.job_ids import includes
 from jobmon_core.domain.slurm.rows import JobRow, NotListed, RecordAnswer, Unreachable
-from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.slurm.states import JobState, Phase
 
 _SAME_SUBMISSION_S = 5  # the tasks of one submission get submit times that differ by less than this
 
@@ -114,8 +114,21 @@ def _apply_restarts(job: WatchedJob, records: Sequence[JobRow]) -> WatchedJob:
         if task is not None and record.pending_indices is None:
             restarts = task.restarts if record.restarts is None else record.restarts
             submit_s = latest(record.submit_s, task.submit_s)
-            updated[task.key] = replace(task, restarts=restarts, submit_s=submit_s)
+            task = replace(task, restarts=restarts, submit_s=submit_s)
+            updated[task.key] = _with_start(task, record)
     return replace(job, tasks={**job.tasks, **updated})
+
+
+def _with_start(task: Task, record: JobRow) -> Task:
+    """Return a running task with what the queue does not list of it in PBS: its start, limit and nodes."""
+    if record.state.phase is not Phase.ACTIVE or task.state.phase is not Phase.ACTIVE:
+        return task
+    return replace(
+        task,
+        start_s=task.start_s or record.start_s,
+        limit_s=task.limit_s or record.limit_s,
+        nodes=task.nodes or record.nodes,
+    )
 
 
 def _add_record(task: Task, inquiry: EndInquiry, records: Sequence[JobRow]) -> EndInquiry:
