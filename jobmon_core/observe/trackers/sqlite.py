@@ -31,6 +31,8 @@ _WAL_VERSION = 2  # bytes 18 and 19 of the header: https://www.sqlite.org/filefo
 _LIMIT_S, _BUSY_S = 0.2, 0.5
 _STEPS = 500  # of SQLite's machine, between two looks at the clock
 _TRIES = 3
+# a message may quote bytes that are no text, and a damaged schema may ask for more memory than SQLite gives
+_FAILURES = (sqlite3.Error, UnicodeError, MemoryError)
 _MAX_VALUE = 2**20  # bytes of a text or a blob
 _SETTINGS = "PRAGMA trusted_schema=0; PRAGMA query_only=1; PRAGMA mmap_size=0; PRAGMA cache_size=-512;"
 
@@ -61,7 +63,7 @@ def ask(
         before = file_stamp(place)
         try:
             answer = _asked(place, question, is_shared=is_shared)
-        except (sqlite3.Error, UnicodeError) as error:  # a message may quote what is damaged
+        except _FAILURES as error:
             # pages of two states do not fit together
             if is_shared or file_stamp(place) == before:
                 raise Unreadable(_reason(error)) from error
@@ -113,7 +115,7 @@ def _text(value: bytes) -> str:
 
 def _reason(error: Exception) -> str:
     """Return why a query failed, as a person would say it."""
-    if isinstance(error, UnicodeError):
+    if not isinstance(error, sqlite3.Error):
         return "is damaged"
     said = str(error)
     if said == "interrupted":
