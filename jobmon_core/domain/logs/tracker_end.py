@@ -29,14 +29,15 @@ def with_trackers(diagnosis: Diagnosis, runs: Sequence[TrackerRun], job: JobSide
     if not runs:
         return diagnosis
     found = [each for run in runs for each in contradictions(run, job)]
+    early = next((each for each in found if each.id == FINISHED_EARLY and not diagnosis.cause), None)
+    told = [each for each in found if each is not early]  # that is the cause, and said as such
     diagnosis = replace(
         diagnosis,
         tracker="; ".join(filter(None, map(_named, runs))),
-        tracker_says=redacted("; ".join(f"{each.text}{filled(': {}', each.advice)}" for each in found)),
+        tracker_says=redacted("; ".join(f"{each.text}{filled(': {}', each.advice)}" for each in told)),
     )
     diagnosis = _with_errors(diagnosis, runs, job)
-    early = next((each for each in found if each.id == FINISHED_EARLY), None)
-    if early is None or diagnosis.cause:
+    if early is None:
         return diagnosis
     return replace(
         diagnosis,

@@ -33,6 +33,7 @@ def test_a_success_that_its_tracker_finished_early_is_doubtful() -> None:
     found = with_trackers(CLEAN, [MLFLOW], OF_1000)
     assert found.cause == INCOMPLETE
     assert found.doubt == "MLflow says finished at step 420 of 1,000"
+    assert found.tracker_says == "", "it is said once"
     assert found.fingerprint
 
 

@@ -118,8 +118,9 @@ class Diagnosis:
     @property
     def doubt(self) -> str:
         """What speaks against the success of a job, as the end of a sentence."""
-        if self.cause == INCOMPLETE and self.tracker_says:
-            return self.headline  # which begins with a name
+        first = self.headline.partition(" ")[0]
+        if self.cause == INCOMPLETE and first != first.capitalize():
+            return self.headline  # which begins with a name, e.g. MLflow
         if self.cause == INCOMPLETE:
             return f"{self.headline[:1].lower()}{self.headline[1:]}"
         if self.cause in (MISSING_OUTPUTS, DAMAGED_OUTPUTS, LOST_WORKER):
