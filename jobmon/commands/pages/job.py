@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon.views.html.job import JobPage, job_html
-from jobmon_core.app.health.collect import collect_health
+from jobmon_core.app.health.collect import known_health
 from jobmon_core.app.history.look import literal
 from jobmon_core.app.jobs.find import StateGroup, find_job
 from jobmon_core.app.jobs.output import known_files, last_lines, task_to_read
@@ -41,7 +41,7 @@ def job_page(ctx: Context, name: str, query: Mapping[str, str], visitor: Visitor
     task, live = task_to_read(job, ref.key), page.report.live if page.report else None
     # of a service, its health would be queried; of an array, it is that of each task
     if live and live.group is StateGroup.RUNNING and not job.remote and len(job.tasks) == 1:
-        page = page._replace(health=collect_health(ctx, [str(ref)])[0])
+        page = page._replace(health=known_health(ctx, str(ref))[0])
     # only files that the job's own records name are opened
     logs = [*(live.progress.logs if live else ()), *(known_files(job, task) if task else ())]
     logs = list(dict.fromkeys(logs))

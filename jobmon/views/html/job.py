@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from jobmon.views.artifacts import artifacts_rows
-from jobmon.views.health import EVIDENCE, WORDS, health_rows
+from jobmon.views.health import WORDS, health_rows
 from jobmon.views.html import parts
 from jobmon.views.model import clock, pending_text, state
 from jobmon.views.report import facts
@@ -35,7 +35,7 @@ _MAX_NAME = 300  # characters
 _MUTES = {"1h": "1 hour", "8h": "8 hours", "1d": "1 day"}
 _HEALTH = {True: StateGroup.COMPLETED, False: StateGroup.FAILED, None: StateGroup.UNWATCHED}
 # of the rows of `jobmon health`; the rest stands elsewhere on the page
-_SHOWN = ("GPUs", "network", EVIDENCE, "", "checkpoints", "disk", "not seen")
+_SHOWN = ("GPUs", "checkpoints", "disk", "not seen")
 _PANEL = (
     "An empty panel of TensorBoard or another tracker does not mean that the run is dead: it shows only what "
     "the program has written out. The health of a job is judged by its log, its processes and the scheduler."
@@ -122,9 +122,7 @@ def _health(report: HealthReport) -> Lines:
             )
         yield "</ul>"
     rows = [(name, text) for name, text in health_rows(report) if name in _SHOWN and text]
-    yield parts.facts(
-        (name if name != EVIDENCE else "", redacted(text.removeprefix("-> "))) for name, text in rows
-    )
+    yield parts.facts((name, redacted(text)) for name, text in rows)
 
 
 def _trackers(live: LiveTask, now_s: float) -> Lines:

@@ -72,6 +72,16 @@ def collect_health(ctx: Context, arguments: Sequence[str]) -> tuple[HealthReport
     return tuple(map(assess, _facts(ctx, arguments)))
 
 
+def known_health(ctx: Context, argument: str) -> tuple[HealthReport, ...]:
+    """Return the health as far as monitors know it: no log and no folder is read, which may take long.
+
+    Raises:
+        as `collect_health`.
+    """
+    tasks = _tasks(ctx, overview(ctx), [argument])
+    return tuple(assess(_job_facts(ctx, view, live, _NO_FILES, "")) for view, live in tasks)
+
+
 def health_with_pods(
     ctx: Context, arguments: Sequence[str], pods: Sequence[str], namespace: str, checkpoint_folder: str
 ) -> HealthReport:
