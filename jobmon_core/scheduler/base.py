@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from importlib import import_module
@@ -233,8 +232,7 @@ class Fate(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class SubmitResult:
+class SubmitResult(NamedTuple):
     """With the reason unless it was accepted."""
 
     fate: Fate
