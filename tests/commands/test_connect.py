@@ -62,7 +62,7 @@ def test_commands_about_this_machine_are_refused_with_the_option_and_run_here_wi
         (["connect", "nix"], "config.json, only leo"),
         (["connect"], "name a profile"),
         (["connect", "--json", "leo"], "name a profile"),
-        (["--profile", "leo", "submit", "--backend", "pbs", "x"], "--backend takes one of"),
+        (["--profile", "leo", "submit", "--backend", "lsf", "x"], "--backend takes one of"),
     ],
 )
 def test_a_wrong_command_line_is_explained(laptop: Shell, words: list[str], says: str) -> None:

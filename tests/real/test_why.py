@@ -117,7 +117,12 @@ def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Waiting]:
         conf = cluster.folder / "slurm.conf"
         conf.write_text(_SITE + conf.read_text())
         cluster.start_controller()
-        eventually(lambda: all(cluster.node_state(node) == "idle" for node in cluster.nodes))
+        try:
+            eventually(lambda: {cluster.node_state(node) for node in cluster.nodes} == {"idle"})
+        except AssertionError as error:
+            states = "\n".join(f"{node}: {cluster.node_state(node)}" for node in cluster.nodes)
+            log = cluster.settings.layout.logs.joinpath("slurmctld.log").read_text(errors="replace")[-3000:]
+            raise AssertionError(f"{states}\n{log}") from error
         user = User(folder, discord, {"PATH": os.environ["PATH"], **cluster.env})
         yield Waiting(user, _submit_all(user))
         user.leave()
