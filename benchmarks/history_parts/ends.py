@@ -35,7 +35,7 @@ from tests.support.clock import FakeClock
 Diagnoses = dict[str, Diagnosis]
 
 _JOB = 100_000
-_POLLS = 200
+_POLLS = 50
 _TIMES = 9
 _TIMEOUT_S = 60.0
 _NODE = "n[001-002]"

@@ -48,7 +48,7 @@ def rule_figures(trials: int, months: int, recordings: Sequence[Path]) -> list[F
         *recorded(trials, *recordings),
         *_node_rule(months),
         *_slow_node_rule(months),
-        *_forecast_rule(),
+        *_forecast_rule(trials),
     ]
 
 
@@ -196,26 +196,26 @@ def _named_slow(draw: random.Random, *, has_slow_node: bool) -> tuple[set[int], 
     return named, sum(run.nodes == "0" for run in runs)
 
 
-def _forecast_rule() -> list[Figure]:
+def _forecast_rule(trials: int) -> list[Figure]:
     draw = random.Random(1)  # noqa: S311 - a simulation
-    false = {rate: _forecasts(draw, {"cuda_oom": rate}) for rate in (0.1, 0.2, 0.3)}
+    false = {rate: _forecasts(draw, trials, {"cuda_oom": rate}) for rate in (0.1, 0.2, 0.3)}
     mixed = {"cuda_oom": 0.2, "host_oom_kill": 0.1, "import_error": 0.1, "slurm_timeout": 0.1}
     return [
         *(Figure(f"false_forecasts_rate_{rate:.0%}", share, at_most=0.03) for rate, share in false.items()),
-        Figure("false_forecasts_half_fail_by_four_causes", _forecasts(draw, mixed), at_most=0.03),
-        Figure("failures_of_nine_of_ten_forecast", _forecasts(draw, {"cuda_oom": 0.9}), at_least=0.8),
+        Figure("false_forecasts_half_fail_by_four_causes", _forecasts(draw, trials, mixed), at_most=0.03),
+        Figure("failures_of_nine_of_ten_forecast", _forecasts(draw, trials, {"cuda_oom": 0.9}), at_least=0.8),
     ]
 
 
-def _forecasts(draw: random.Random, rates: dict[str, float]) -> float:
+def _forecasts(draw: random.Random, trials: int, rates: dict[str, float]) -> float:
     """Return the share of jobs that get a forecast, if each earlier one failed by a cause at these rates."""
     causes, weights = [*rates, ""], [*rates.values(), 1 - sum(rates.values())]
     made = 0
-    for _ in range(TRIALS):
+    for _ in range(trials):
         drawn = draw.choices(causes, weights, k=COUNTED)
         runs = [
             HistoryRecord(number, 0, 0.0, outcome="failure" if cause else "success", cause=cause)
             for number, cause in enumerate(drawn)
         ]
         made += forecast(runs) is not None
-    return made / TRIALS
+    return made / trials

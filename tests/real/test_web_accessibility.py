@@ -48,8 +48,7 @@ def web(tmp_path: Path) -> Iterator[Web]:
         yield web
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize(("width", "scheme"), [(375, "light"), (1280, "dark")])
 def test_axe_finds_nothing_to_mend(web: Web, axe: str, tmp_path: Path, width: int, scheme: str) -> None:
     with Browser(tmp_path / "profile") as browser:
         browser.resize(width)
