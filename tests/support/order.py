@@ -16,7 +16,7 @@ _TESTS = Path(__file__).resolve().parents[1]
 DURATIONS = _TESTS.parent / ".ci" / "durations.json"
 _WAIT_FOR_SLURM = (_TESTS / "real", _TESTS / "dev")
 _GROUPS, _WAITING, _OTHERS = 0.25, 0.9, 1.0  # the part of the run after which all of them have started
-_LEAST_S = 0.5  # shorter ones are not recorded
+_LEAST_S = 3.0  # shorter ones are not recorded
 _SHORT_S = 0.1
 
 
