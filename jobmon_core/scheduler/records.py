@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
-from jobmon_core.domain.slurm.rows import Disabled, JobRow, Usage
+from jobmon_core.domain.slurm.rows import Disabled, JobRow, NotListed, Unreachable, Usage
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.system.json_codec import from_json, to_json
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from jobmon_core.domain.slurm.log_paths import LogPaths
+    from jobmon_core.domain.slurm.rows import RecordAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,26 @@ def from_answer(text: str, job_ids: Collection[int]) -> Iterator[StatusRow]:
             row = from_json(StatusRow, json.loads(line))
             if row.job_id in job_ids:
                 yield row
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The rows of a service, as the text of `to_answer`, or why there are none."""
+
+    text: str = ""
+    problem: str = ""
+
+    @property
+    def answer(self) -> str | Unreachable:
+        """As `Scheduler.ask_queue` returns it."""
+        return Unreachable(self.problem) if self.problem else self.text
+
+
+def latest_record(row: StatusRow | None, gone_why: str) -> RecordAnswer:
+    """Return what the latest look showed of a job; ``gone_why``: why the service knows it no more."""
+    if row is None or gone_why:
+        return NotListed(gone_why)
+    return (row.as_record(),)
 
 
 class WithoutAccounting:

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected, SchedulerUnavailable, StorageFailed, UnknownJob
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import NotListed, Unreachable
+from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.kubernetes.kubectl import Kubectl, KubeFailed
 from jobmon_core.scheduler.kubernetes.objects import read_list
 from jobmon_core.scheduler.kubernetes.reading import KINDS, POD, WORDS
 from jobmon_core.scheduler.kubernetes.records import (
     KubeJobFolder,
     Registered,
-    Reply,
     find_folder,
     new_folder,
 )
-from jobmon_core.scheduler.records import WithoutAccounting
+from jobmon_core.scheduler.records import Reply, WithoutAccounting, latest_record
 from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.runner import NotStarted, Runner, succeeded
 
@@ -94,21 +93,14 @@ class KubeScheduler(WithoutAccounting):
             return poll(root, self.service, lambda job_id: is_known(JobRef(job_id)))
 
         try:
-            reply = Helper(self.resources.locks).run(Reply, work, _TIMEOUT_S)
+            return Helper(self.resources.locks).run(Reply, work, _TIMEOUT_S).answer
         except HelperFailed as error:
             return Unreachable(f"the query of Kubernetes ({self.service}) failed: {error.reason}")
-        if reply.problem:
-            return Unreachable(reply.problem)
-        return reply.text
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         """What the latest look showed."""
         status = KubeJobFolder(self._root / str(job_id)).status()
-        if status.gone_why:
-            return NotListed(status.gone_why)
-        if status.row is None:
-            return NotListed()
-        return (status.row.as_record(),)
+        return latest_record(status.row, status.gone_why)
 
     def ask_log_templates(self, job_id: int) -> LogPaths | None:
         """See `Scheduler`."""

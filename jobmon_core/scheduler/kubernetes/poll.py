@@ -17,8 +17,8 @@ from jobmon_core.scheduler.kubernetes.objects import read_list
 from jobmon_core.scheduler.kubernetes.pending import kueue_words, warning_about
 from jobmon_core.scheduler.kubernetes.pods import ends_of, is_running, latest_failure
 from jobmon_core.scheduler.kubernetes.reading import KINDS, POD, Reading, from_pods, pods_of, read_pod
-from jobmon_core.scheduler.kubernetes.records import KubeJobFolder, Registered, Reply, SeenStatus, all_folders
-from jobmon_core.scheduler.records import StatusRow, to_answer
+from jobmon_core.scheduler.kubernetes.records import KubeJobFolder, Registered, SeenStatus, all_folders
+from jobmon_core.scheduler.records import Reply, StatusRow, to_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

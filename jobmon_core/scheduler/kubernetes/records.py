@@ -72,14 +72,6 @@ class SeenStatus:
         return bool(self.gone_why) or (self.row is not None and not self.row.job_state.is_alive)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The rows of a namespace, as the text of `to_answer`, or why there are none."""
-
-    text: str = ""
-    problem: str = ""
-
-
 class KubeJobFolder(NamedTuple):
     """The files of one job."""
 

@@ -13,18 +13,17 @@ from jobmon_core.domain.backends import url_of
 from jobmon_core.domain.errors import SchedulerRejected, SchedulerUnavailable, StorageFailed, UnknownJob
 from jobmon_core.domain.job.restart.model import ProcessesLeft
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import NotListed, Unreachable
+from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.base import RemoteJob
 from jobmon_core.scheduler.ray.ray_job import RayFailed
 from jobmon_core.scheduler.ray.records import (
     ListedJobs,
     RayJobFolder,
     Registered,
-    Reply,
     find_folder,
     new_folder,
 )
-from jobmon_core.scheduler.records import WithoutAccounting
+from jobmon_core.scheduler.records import Reply, WithoutAccounting, latest_record
 from jobmon_core.system.helper import Helper, HelperFailed
 
 if TYPE_CHECKING:
@@ -107,21 +106,14 @@ class RayScheduler(WithoutAccounting):
             return poll(root, self.service, os.environ, lambda job_id: is_known(JobRef(job_id)))
 
         try:
-            reply = Helper(self.resources.locks).run(Reply, work, _TIMEOUT_S)
+            return Helper(self.resources.locks).run(Reply, work, _TIMEOUT_S).answer
         except HelperFailed as error:
             return Unreachable(f"the query of the Ray cluster {self.service} failed: {error}")
-        if reply.problem:
-            return Unreachable(reply.problem)
-        return reply.text
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         """What the latest look showed."""
         status = RayJobFolder(self._root / str(job_id)).status()
-        if status.gone_why:
-            return NotListed(status.gone_why)
-        if status.row is None:
-            return NotListed()
-        return (status.row.as_record(),)
+        return latest_record(status.row, status.gone_why)
 
     def ask_log_templates(self, job_id: int) -> LogPaths | None:
         """See `Scheduler`."""

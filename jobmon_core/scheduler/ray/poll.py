@@ -15,8 +15,8 @@ from jobmon_core.scheduler.ray.cluster_state import death_of, may_start
 from jobmon_core.scheduler.ray.demands import demands_of, shortage, totals_of
 from jobmon_core.scheduler.ray.log_copy import LINES, add_to_copy, copy_message
 from jobmon_core.scheduler.ray.ray_job import EntryReading, RayFailed, RayJob, read_job
-from jobmon_core.scheduler.ray.records import RayJobFolder, Registered, Reply, SeenStatus, all_folders
-from jobmon_core.scheduler.records import StatusRow, to_answer
+from jobmon_core.scheduler.ray.records import RayJobFolder, Registered, SeenStatus, all_folders
+from jobmon_core.scheduler.records import Reply, StatusRow, to_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -83,14 +83,6 @@ class SeenStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """The rows of a cluster, as the text of `to_answer`, or why there are none."""
-
-    text: str = ""
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class ListedJobs:
     """The jobs of a cluster and its session, or why they are not known."""
 
