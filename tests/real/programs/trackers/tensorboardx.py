@@ -10,6 +10,9 @@ from tensorboardX import SummaryWriter
 
 folder, run = sys.argv[1:]
 before = set(Path(folder, run).glob("*"))
+if before:
+    # its files are named by the second, and it writes over one of the same name
+    time.sleep(1)
 writer = SummaryWriter(f"{folder}/{run}")
 logged: list[int] = []
 
