@@ -116,6 +116,8 @@ def _search(job: WatchedJob, task: Task, searched_bytes: int, listings: Listings
 
     A search that runs out of time counts: it must not take the time of other tasks each time.
     """
+    if not job.workdir:  # the record that names it and the script has not been read yet
+        return "", searched_bytes
     size_bytes = sum(map(_size, written_logs(job, task)))
     if size_bytes < max(1, _GROWN * searched_bytes) and not (task.end and size_bytes > searched_bytes):
         return "", searched_bytes
@@ -135,8 +137,7 @@ def folders_named(job: WatchedJob, task: Task, searched_bytes: int = 0, script: 
 
     Of the logs, ``searched_bytes`` were searched before.
     """
-    in_logs = _in_logs(written_logs(job, task), searched_bytes)
-    named = [*(_in_script(job, task, script) if not searched_bytes else ()), *in_logs]
+    named = [*_in_script(job, task, script), *_in_logs(written_logs(job, task), searched_bytes)]
     folders = likely_folders(os.path.join(job.workdir, path) for path in named)[:_MAX_FOLDERS]  # noqa: PTH118 - texts
     return [os.path.normpath(each) for each in folders if os.path.isabs(each)]  # noqa: PTH117 - as above
 

@@ -86,6 +86,29 @@ def test_the_script_names_the_folder_too(job: WatchedJob, tmp_path: Path) -> Non
     assert found.outputs.folder == f"{tmp_path}/runs_12"
 
 
+def test_the_script_counts_although_the_log_had_text_before_slurm_named_its_path(
+    job: WatchedJob, tmp_path: Path
+) -> None:
+    write(tmp_path / "job.sh", "python train.py --output_dir runs\n")
+    write(tmp_path / "train.out", "starting up\n")
+    write(tmp_path / "runs" / "model.pt")
+    before = look(replace(job, workdir=""))
+    found = look(replace(job, command=str(tmp_path / "job.sh")), before)
+    assert found.outputs is not None
+    assert found.outputs.folder == f"{tmp_path}/runs"
+
+
+def test_the_folder_that_the_script_names_may_be_filled_late(job: WatchedJob, tmp_path: Path) -> None:
+    write(tmp_path / "job.sh", "python train.py --output_dir runs\n")
+    write(tmp_path / "train.out", "starting up\n")
+    job = replace(job, command=str(tmp_path / "job.sh"))
+    before = look(job)
+    assert before.outputs is None
+    write(tmp_path / "train.out", "starting up\nloading the data\n")
+    write(tmp_path / "runs" / "model.pt")
+    assert look(job, before).outputs is not None
+
+
 @pytest.mark.parametrize("named", [".", "/tmp", "~"])
 def test_the_working_directory_and_homes_are_not_folders_of_outputs(
     job: WatchedJob, tmp_path: Path, named: str

@@ -198,7 +198,7 @@ def test_the_outputs_of_a_job_on_another_machine_are_never_looked_for_here(run: 
     out.mkdir()
     (out / "part1").write_text("of another job")
     run.log.write_text(f"Saving model checkpoint to {out}\nstep 5/1000\n")
-    job = WatchedJob("ssh-8-x", 8, START_S, tasks={"": RUNNING}, logs=LogPaths(str(run.log)))
+    job = WatchedJob("ssh-8-x", 8, START_S, workdir="/", tasks={"": RUNNING}, logs=LogPaths(str(run.log)))
     listing = Listing("out", (ListedFile("part9", 10, run.now_s),), count=2000, size_bytes=10**6)
 
     def counts(*listings: Listing, is_elsewhere: bool = True) -> list[tuple[int, int]]:

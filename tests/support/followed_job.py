@@ -29,7 +29,13 @@ class FollowedJob:
         self.waits_until_s: float | None = None  # when to look again at how long it waits
         logs = LogPaths(str(self.log), str(self.log), BY_SLURM)
         self.job = WatchedJob(
-            "slurm-12-x", 12, START_S - 10.0, logs=logs, settings=settings, tasks={"": RUNNING}
+            "slurm-12-x",
+            12,
+            START_S - 10.0,
+            workdir="/",  # of no relative path, but known
+            logs=logs,
+            settings=settings,
+            tasks={"": RUNNING},
         )
 
     def later(self, seconds: float, text: str = "") -> tuple[Event, ...]:
