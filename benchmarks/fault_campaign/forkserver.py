@@ -40,8 +40,16 @@ class MonitorProcesses:
         return process, job_ids
 
     def reap(self) -> list[MonitorSpec]:
-        """Forget the processes that ended, and count those that were killed; return those that ended."""
+        """Forget the processes that ended, and count those that were killed; return those that ended.
+
+        One that was killed right after it froze leaves what it had just forked frozen, perhaps with its locks:
+        that runs on, since no host stays frozen without its end.
+        """
         ended = [process for process in self.running if not process.is_alive()]
+        for process in ended:
+            if process.pid:
+                with suppress(ProcessLookupError):  # nothing is left
+                    os.killpg(process.pid, signal.SIGCONT)
         self.killed += sum(process.exitcode == -signal.SIGKILL for process in ended)
         return [self.running.pop(process) for process in ended]
 
