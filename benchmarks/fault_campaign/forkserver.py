@@ -42,7 +42,7 @@ class MonitorProcesses:
     def reap(self) -> list[MonitorSpec]:
         """Forget the processes that ended, and count those that were killed; return those that ended.
 
-        One that was killed right after it froze leaves what it had just forked frozen, perhaps with its locks:
+        One that was killed right after it froze leaves what it just forked frozen, perhaps with its locks:
         that runs on, since no host stays frozen without its end.
         """
         ended = [process for process in self.running if not process.is_alive()]
