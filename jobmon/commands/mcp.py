@@ -92,12 +92,9 @@ def _print_config(options: Namespace) -> None:
     program, *before = ("ssh", "-T", options.ssh, "jobmon") if options.ssh else jobmon_command()
     command = [program, *before, *words]
     entry = {"command": command[0], "args": command[1:]}
+    text = json.dumps({"mcpServers": {"jobmon": entry}}, indent=2)
     if options.print_config == "codex":  # a string of JSON is one of TOML
-        print(
-            "[mcp_servers.jobmon]",
-            *(f"{key} = {json.dumps(value)}" for key, value in entry.items()),
-            sep="\n",
-        )
-    else:
-        print(json.dumps({"mcpServers": {"jobmon": entry}}, indent=2))
+        lines = (f"{key} = {json.dumps(value)}" for key, value in entry.items())
+        text = "\n".join(("[mcp_servers.jobmon]", *lines))
+    print(text)
     say(f"paste this into {_PLACES[options.print_config].format(command=shlex.join(command))}")

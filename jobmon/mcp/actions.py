@@ -1,16 +1,16 @@
-"""The tools that act, and exist only if the user allowed them; one that submits needs a confirmed plan."""
+"""The tools that submit, which exist only if the user allowed them, and need a confirmed plan."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobmon.api import restart, submit
 from jobmon.commands.common import open_context
-from jobmon.mcp.command import command
 from jobmon.mcp.log_text import set_apart
 from jobmon.views.console import Console
 from jobmon.views.restarts import plan_lines
@@ -18,7 +18,9 @@ from jobmon_core.app.restarts.by_hand import plan_restart
 from jobmon_core.domain.errors import JobmonError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from jobmon.api import Job
 
     Json = dict[str, Any]
 
@@ -26,37 +28,28 @@ _NEXT = "nothing was submitted; after the user has agreed, call it again with th
 _MAX_SCRIPT_BYTES = 2**22
 
 
-def act(tool: str, arguments: Mapping[str, Any], *, roots: Sequence[str], key: str) -> Json:
-    """Do what a call asks for; return what was done, or the plan; JobmonError."""
-    if tool == "submit":
-        return _submit(arguments, roots, key)
-    if tool == "restart":
-        return _restart(arguments, key)
-    # one argument after `--`, so that no word is an option
-    words = [arguments["job"], *(arguments[name] for name in ("time", "text") if name in arguments)]
-    said = command(tool, "--", *words)
-    return {"done": "; ".join(filter(None, (said.out.strip(), said.notes)))}
+def submitted(tool: str, arguments: Mapping[str, Any], *, roots: Sequence[str], key: str) -> Json:
+    """Submit what a call asks for, if it confirms the plan; return the job, or the plan; JobmonError."""
+    plan, do = _restart(arguments["job"]) if tool == "restart" else _submission(arguments, roots)
+    if refused := _unconfirmed(plan, arguments, key):
+        return refused
+    job = do()
+    return {"submitted": True, "job_id": job.job_id, "monitor": job.monitor}
 
 
-def _submit(arguments: Mapping[str, Any], roots: Sequence[str], key: str) -> Json:
+def _submission(arguments: Mapping[str, Any], roots: Sequence[str]) -> tuple[Json, Callable[[], Job]]:
     words: list[str] = arguments.get("arguments", [])
     path, sha256 = _script(arguments["script"], roots)
-    folder = str(Path.cwd())
-    plan = {"script": path, "sha256": sha256, "arguments": words, "folder": folder}
-    if refused := _unconfirmed(plan, arguments, key):
-        return refused
-    job = submit(path, *words)
-    return {"submitted": True, "job_id": job.job_id, "monitor": job.monitor}
+    plan = {"script": path, "sha256": sha256, "arguments": words, "folder": str(Path.cwd())}
+    return plan, partial(submit, path, *words)
 
 
-def _restart(arguments: Mapping[str, Any], key: str) -> Json:
-    found = plan_restart(open_context(), arguments["job"])
+def _restart(name: str) -> tuple[Json, Callable[[], Job]]:
+    found = plan_restart(open_context(), name)
     lines = [line.strip() for line in plan_lines(found, Console())]
-    plan = {"job_id": str(found.job.ref), "attempt": found.number, "folder": found.folder, "plan": lines}
-    if refused := _unconfirmed(plan, arguments, key):
-        return refused
-    job = restart(str(found.job.ref))
-    return {"submitted": True, "job_id": job.job_id, "monitor": job.monitor}
+    job = str(found.job.ref)
+    plan = {"job_id": job, "attempt": found.number, "folder": found.folder, "plan": lines}
+    return plan, partial(restart, job)
 
 
 def _script(word: str, roots: Sequence[str]) -> tuple[str, str]:

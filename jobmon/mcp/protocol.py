@@ -7,7 +7,7 @@ the versions before begin with ``initialize``.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core import __version__
 
@@ -32,47 +32,41 @@ _MAX_CHARS = 2_000  # of one argument
 _TYPES = {"string": str, "integer": int, "array": list}
 
 
-class Cancelled:
+class Cancelled(NamedTuple):
     """The client does not wait for the answer to a request any more."""
 
-    __slots__ = ("id",)
-
-    def __init__(self, call_id: object) -> None:
-        """Keep the id of that request."""
-        self.id = call_id
+    id: object  # of that request
 
 
-class ToolCall:
+class ToolCall(NamedTuple):
     """A call of a tool, which is to be run and then answered; its arguments fit the schema."""
 
-    __slots__ = ("_is_modern", "arguments", "id", "name")
-
-    def __init__(self, call_id: object, name: str, arguments: Json, *, is_modern: bool) -> None:
-        """Keep what was asked."""
-        self.id, self.name, self.arguments, self._is_modern = call_id, name, arguments, is_modern
+    id: object
+    name: str
+    arguments: Json
+    is_modern: bool
 
     def answer(self, result: Json) -> Json:
         """Return the response with the result of the tool."""
-        return _response(self.id, result, is_modern=self._is_modern)
+        return _response(self.id, result, is_modern=self.is_modern)
 
 
 class Refused(Exception):
     """A message that asks for nothing that can be done."""
 
-    def __init__(self, code: int, text: str, data: Json | None = None, request_id: object = None) -> None:
-        """Keep the code of the error, and for which request it is, if that is known."""
+    def __init__(self, code: int, text: str, data: Json | None = None) -> None:
+        """Keep what the client gets."""
         super().__init__(text)
-        self.code, self.data, self.request_id = code, data, request_id
+        self.error = {"code": code, "message": text, **({"data": data} if data else {})}
 
-    def answer(self) -> Json:
+    def answer(self, request_id: object = None) -> Json:
         """Return the response."""
-        error = {"code": self.code, "message": str(self), **({"data": self.data} if self.data else {})}
-        return {"jsonrpc": "2.0", "id": self.request_id, "error": error}
+        return {"jsonrpc": "2.0", "id": request_id, "error": self.error}
 
 
-def too_long(max_bytes: int) -> Refused:
-    """Return the refusal of a line that is not read."""
-    return Refused(_INVALID_REQUEST, f"a line has at most {max_bytes} bytes")
+def too_long(max_bytes: int) -> Json:
+    """Return the answer to a line that is not read."""
+    return Refused(_INVALID_REQUEST, f"a line has at most {max_bytes} bytes").answer()
 
 
 def tool_error(text: str) -> Json:
@@ -96,8 +90,7 @@ def read_line(line: bytes, tools: Mapping[str, Json]) -> Json | ToolCall | Cance
             request_id = message["id"]
         return _asked(request_id, method, params, tools)
     except Refused as refused:
-        refused.request_id = request_id
-        return refused.answer()
+        return refused.answer(request_id)
 
 
 def _message(line: bytes) -> Json:
@@ -160,7 +153,7 @@ def _call(request_id: object, params: Json, tools: Mapping[str, Json], *, is_mod
         raise Refused(_INVALID_PARAMS, f"unknown tool {name[:_MAX_CHARS]!r}")
     if not isinstance(arguments, dict):
         raise Refused(_INVALID_PARAMS, "arguments must be an object")
-    call = ToolCall(request_id, name, arguments, is_modern=is_modern)
+    call = ToolCall(request_id, name, arguments, is_modern)
     fault = _fault(arguments, tools[name]["inputSchema"])
     return call.answer(tool_error(f"{name}: {fault}")) if fault else call
 

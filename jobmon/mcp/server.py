@@ -12,13 +12,14 @@ import select
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING, Any, NoReturn
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from jobmon.mcp.protocol import Cancelled, ToolCall, read_line, too_long, tool_error
 from jobmon.mcp.tools import ACTIONS, tools_by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     Json = dict[str, Any]
 
@@ -26,6 +27,7 @@ MAX_LINE_BYTES = 2**20
 _CHUNK_BYTES = 65_536
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _MAX_RUNNING, _MAX_WAITING = 4, 64
+_NEVER_S = float("inf")
 _TIMEOUT_S = 55.0  # of a call that only reads: some clients give up after 60 s
 _TOO_LATE = "no answer in time; Slurm may not respond: status, show and health do not ask it"
 _KEY_BYTES = 16
@@ -54,19 +56,13 @@ class LineReader:
             self._is_skipping = self._is_skipping and not is_end
 
 
-class _Running:
+class _Running(NamedTuple):
     """A call, the child that runs it, and what the child has written."""
 
-    __slots__ = ("call", "deadline_s", "is_cancelled", "pid", "pipe", "read")
-
-    def __init__(self, call: ToolCall, pid: int, pipe: int, deadline_s: float) -> None:
-        self.call, self.pid, self.pipe, self.deadline_s = call, pid, pipe, deadline_s
-        self.read, self.is_cancelled = bytearray(), False
-
-    def kill(self) -> None:
-        """End the child, unless it acts: a submission must not be cut off."""
-        if self.call.name not in ACTIONS:
-            os.kill(self.pid, signal.SIGKILL)
+    call: ToolCall
+    pid: int
+    deadline_s: float  # of `time.monotonic`; what acts has none, since a submission must not be cut off
+    written: bytearray
 
 
 class Server:
@@ -86,35 +82,34 @@ class Server:
 
     def serve(self) -> int:
         """Serve; return the exit code."""
-        signal.signal(
-            signal.SIGCHLD, signal.SIG_IGN
-        )  # the kernel reaps: nothing waits for a child that hangs
+        # the kernel reaps: nothing waits for a child that hangs
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         is_open = True
         try:
             while is_open or self._running:
-                watched = [
-                    *self._running,
-                    *([_STDIN] if is_open and len(self._waiting) < _MAX_WAITING else []),
-                ]
-                for descriptor in select.select(watched, [], [], self._patience_s())[0]:
-                    if descriptor == _STDIN:
+                stdin = [_STDIN] if is_open and len(self._waiting) < _MAX_WAITING else []
+                for ready in select.select([*self._running, *stdin], [], [], self._patience_s())[0]:
+                    if ready == _STDIN:
                         is_open = self._read()
-                    elif self._has_answered(self._running[descriptor]):
-                        self._end(self._running[descriptor])
-                self._end_late()
+                    elif ready in self._running:  # not cancelled just now
+                        self._listen(ready)
+                self._end(lambda running: running.deadline_s <= time.monotonic(), tool_error(_TOO_LATE))
                 while self._waiting and len(self._running) < _MAX_RUNNING:
                     self._start(self._waiting.pop(0))
         except BrokenPipeError:
-            for running in self._running.values():
-                running.kill()
+            self._end(lambda _: True)
             return _CLOSED_PIPE
         return 0
+
+    def _patience_s(self) -> float | None:
+        first_s = min((each.deadline_s for each in self._running.values()), default=_NEVER_S)
+        return max(0.0, first_s - time.monotonic()) if first_s < _NEVER_S else None
 
     def _read(self) -> bool:
         """Read a piece of stdin and answer its lines; return False at the end."""
         piece = os.read(_STDIN, _CHUNK_BYTES)
         for line in self._reader.lines(piece or b"\n"):
-            found = too_long(MAX_LINE_BYTES).answer() if line is None else read_line(line, self._tools)
+            found = too_long(MAX_LINE_BYTES) if line is None else read_line(line, self._tools)
             if isinstance(found, ToolCall):
                 self._waiting.append(found)
             elif isinstance(found, Cancelled):
@@ -125,39 +120,32 @@ class Server:
 
     def _cancel(self, call_id: object) -> None:
         self._waiting = [call for call in self._waiting if call.id != call_id]
-        for running in self._running.values():
-            if running.call.id == call_id:
-                running.is_cancelled = True
-                running.kill()
+        self._end(lambda running: running.call.id == call_id)
 
-    def _patience_s(self) -> float | None:
-        deadlines_s = [each.deadline_s for each in self._running.values() if each.call.name not in ACTIONS]
-        return max(0.0, min(deadlines_s) - time.monotonic()) if deadlines_s else None
-
-    def _has_answered(self, running: _Running) -> bool:
-        """Read a piece of an answer; return whether it is complete, or will never be."""
-        piece = os.read(running.pipe, _CHUNK_BYTES)
-        running.read += piece
-        return not piece or b"\n" in piece
-
-    def _end_late(self) -> None:
-        now_s = time.monotonic()
-        for running in [*self._running.values()]:
-            if running.deadline_s <= now_s and running.call.name not in ACTIONS:
-                running.kill()
-                running.read[:] = json.dumps(tool_error(_TOO_LATE)).encode()
-                self._end(running)
-
-    def _end(self, running: _Running) -> None:
-        """Send what a child answered."""
-        del self._running[running.pipe]
-        os.close(running.pipe)
+    def _listen(self, pipe: int) -> None:
+        """Read a piece of an answer; send it if it is complete, or will never be."""
+        running, piece = self._running[pipe], os.read(pipe, _CHUNK_BYTES)
+        running.written.extend(piece)
+        if piece and b"\n" not in piece:
+            return
+        del self._running[pipe]
+        os.close(pipe)
         try:
-            result = json.loads(running.read)
+            result = json.loads(running.written)
         except ValueError:
             result = tool_error("the process that answers was killed")
-        if not running.is_cancelled:
-            _write(running.call.answer(result))
+        _write(running.call.answer(result))
+
+    def _end(self, is_meant: Callable[[_Running], bool], result: Json | None = None) -> None:
+        """End some calls that have not answered: with a result, or without an answer."""
+        for pipe in [pipe for pipe, running in self._running.items() if is_meant(running)]:
+            running = self._running.pop(pipe)
+            os.close(pipe)
+            if running.deadline_s < _NEVER_S:
+                with suppress(ProcessLookupError):  # it has just ended
+                    os.kill(running.pid, signal.SIGKILL)
+            if result:
+                _write(running.call.answer(result))
 
     def _start(self, call: ToolCall) -> None:
         key = self._key
@@ -168,7 +156,8 @@ class Server:
         if not pid:
             _answer(call, {"roots": self._roots, "key": key}, writing)
         os.close(writing)
-        self._running[reading] = _Running(call, pid, reading, time.monotonic() + self._timeout_s)
+        deadline_s = _NEVER_S if call.name in ACTIONS else time.monotonic() + self._timeout_s
+        self._running[reading] = _Running(call, pid, deadline_s, bytearray())
 
 
 def _answer(call: ToolCall, settings: Json, writing: int) -> NoReturn:

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
 _TEXT: Json = {"type": "string"}
 _TEXTS: Json = {"type": "array", "items": _TEXT}
-_MAX_LINES = 200
+_STATES: Json = {"type": "string", "enum": ["failed", "running", "pending"]}
+_PERIOD: Json = {**_TEXT, "description": "7d"}
+_CONFIRM: Json = {**_TEXT, "description": "that of the plan"}
 
 
 def _tool(name: str, description: str, required: tuple[str, ...] = ("job",), /, **properties: Json) -> Json:
@@ -20,42 +22,23 @@ def _tool(name: str, description: str, required: tuple[str, ...] = ("job",), /, 
     return {"name": name, "description": description, "inputSchema": schema}
 
 
+_LISTED = "List watched jobs, 20 at most. job elsewhere: id (12, 12_7), name or latest"
 _READING = (
-    _tool(
-        "status",
-        "List watched jobs, 20 at most. job elsewhere: id (12, 12_7), name or latest",
-        (),
-        jobs=_TEXTS,
-        state={"type": "string", "enum": ["failed", "running", "pending"]},
-        name={**_TEXT, "description": "glob"},
-    ),
+    _tool("status", _LISTED, (), jobs=_TEXTS, state=_STATES, name={**_TEXT, "description": "glob"}),
     _tool("show", "All that is known of a job"),
     _tool("why", "Why it is pending; asks Slurm"),
     _tool("diagnose", "Why it failed, or what is wrong now"),
     _tool("health", "Is it healthy: GPUs, network, errors"),
     _tool("progress", "Step, loss, speed, time left"),
-    _tool("logs", "End of its output", lines={"type": "integer", "minimum": 1, "maximum": _MAX_LINES}),
-    _tool(
-        "history",
-        "Ended runs, or one beside earlier ones",
-        (),
-        job=_TEXT,
-        name=_TEXT,
-        since={**_TEXT, "description": "7d"},
-    ),
+    _tool("logs", "End of its output", lines={"type": "integer", "minimum": 1, "maximum": 200}),
+    _tool("history", "Ended runs, or one beside earlier ones", (), job=_TEXT, name=_TEXT, since=_PERIOD),
 )
+_PLAN = "Submit a batch script. Without confirm: only a plan; show it to the user"
 _ACTING = (
     _tool("ack", "Acknowledge what was reported about it: no more reminders"),
     _tool("mute", "Hold back its messages", ("job", "time"), time={**_TEXT, "description": "2h"}),
     _tool("note", "Note something about it", ("job", "text"), text=_TEXT),
-    _tool(
-        "submit",
-        "Submit a batch script. Without confirm: only a plan; show it to the user",
-        ("script",),
-        script=_TEXT,
-        arguments=_TEXTS,
-        confirm={**_TEXT, "description": "that of the plan"},
-    ),
+    _tool("submit", _PLAN, ("script",), script=_TEXT, arguments=_TEXTS, confirm=_CONFIRM),
     _tool("restart", "Submit its next attempt. Without confirm: only a plan", confirm=_TEXT),
 )
 ACTIONS = frozenset(tool["name"] for tool in _ACTING)
