@@ -22,7 +22,7 @@ _TOOK = re.compile(r"^Done \d+ runs in (\d+) second", re.MULTILINE)
 _PROGRESS = re.compile(r"^#(\d+)\t", re.MULTILINE)
 _ARTIFACT = re.compile(r"(?:crash|timeout|oom|slow-unit)-")
 _MAX_INPUT = 16 * 1024  # bytes, for atheris
-_SPARE_S = 120.0  # to start, to load the patterns, and to end
+_SPARE_S = 600.0  # to start, to load the patterns, and to end: 70 s with a tenth of a CPU
 
 
 @dataclass(frozen=True, slots=True)
