@@ -17,7 +17,7 @@ from jobmon_core import __version__
 from jobmon_core.domain.redaction import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import TextIO
 
 LEVELS = {
@@ -42,7 +42,7 @@ def set_up(arguments: list[str], environment: Mapping[str, str]) -> list[str]:
         UsageError: there are options, and one of them or a variable is wrong. A wrong variable alone must not
             stop a submission.
     """
-    options, rest = _options(arguments)
+    options, rest = leading_options(arguments, _OPTIONS)
     level = options.get("--log-level") or _first(_LEVEL_VARIABLES, environment)
     file = options.get("--log-file") or _first(_FILE_VARIABLES, environment)
     try:
@@ -80,15 +80,19 @@ def ended(exit_code: int) -> None:
     _LOG.info("exit code %d", exit_code)
 
 
-def _options(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
+def leading_options(arguments: Sequence[str], known: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the options before the command, and the other words.
+
+    ``known`` says of each what it takes. UsageError if one has no value.
+    """
     options: dict[str, str] = {}
     rest = list(arguments)
-    while rest and rest[0].partition("=")[0] in _OPTIONS:
+    while rest and rest[0].partition("=")[0] in known:
         name, equals, value = rest.pop(0).partition("=")
         if not equals and rest:
             value = rest.pop(0)
         if not value:
-            raise UsageError(f"{name} takes {_OPTIONS[name]}")
+            raise UsageError(f"{name} takes {known[name]}")
         options[name] = value
     return options, rest
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import shutil
 import sys
-from datetime import datetime
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon import log
-from jobmon.commands.common import TERMINAL_VARIABLE, open_context, stdout_console
+from jobmon.commands.common import TERMINAL_VARIABLE, open_context, print_json, stdout_console
 from jobmon.errors import UsageError, report, say
-from jobmon_core.app.remote.profile import RemoteCommand, RemoteJobmon
+from jobmon.views.model import clock
+from jobmon_core.app.remote.profile import AnswerCut, RemoteCommand, RemoteJobmon
 from jobmon_core.domain.errors import SchedulerUnavailable
 from jobmon_core.domain.humanize import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Container
 
 _OPTION, _VARIABLE = "--profile", "JOBMON_PROFILE"
+_OPTIONS = {_OPTION: "the name of one of `profiles` in config.json"}
 # about this machine: its configuration, its connections, its shell
 _HERE = ("init", "connect", "test", "test-alerts", "test-discord", "help", "completion", "inbox")
 _LIVE = (["mcp"], ["web", "--stdio"])  # talk to a program on their stdin
@@ -44,59 +48,57 @@ def run(
     Raises:
         UsageError: ``--profile`` is given with a command that is about this machine.
     """
-    name, words = os.environ.pop(_VARIABLE, "").strip(), list(argv)
-    is_option = words[:1] != [] and words[0].partition("=")[0] == _OPTION
-    if is_option:
-        _, equals, name = words.pop(0).partition("=")
-        if not equals and words:
-            name = words.pop(0)
-        if not name:
-            raise UsageError("--profile takes the name of one of `profiles` in config.json")
+    name = os.environ.pop(_VARIABLE, "").strip()
+    options, words = log.leading_options(argv, _OPTIONS)
+    name = options.get(_OPTION, name)
     if words and words[0].startswith("--log-"):
         words = log.set_up(words, os.environ)
-    if is_option and words and words[0] in _HERE:
+    if options and words and words[0] in _HERE:
         raise UsageError(f"`{words[0]}` is about this machine: run it without --profile, or on {name}")
-    if not name or _is_for_here(words, commands):
+    # errors of the command line and the help need no cluster
+    is_about_here = not words or words[0] in _HERE or words[0] not in commands
+    if not name or is_about_here or words[1:2] in (["-h"], ["--help"]):
         return run_here(words)
     if words[0] == "web" and "--stdio" not in words:
         return run_here(["web", "--connect", name, *words[1:]])
-    return _run_there(RemoteJobmon(open_context(), name, say), name, words, looks=_looks(words, looks))
+    return _run_there(name, words, looks=words[0] in looks or words[:2] in _GROUP_LOOKS)
 
 
-def _is_for_here(words: Sequence[str], commands: Container[str]) -> bool:
-    """Whether this machine answers: errors of the command line and the help need no cluster."""
-    wants_help = words[1:2] in (["-h"], ["--help"])
-    return not words or words[0] in _HERE or words[0] not in commands or wants_help
-
-
-def _looks(words: list[str], looks: Container[str]) -> bool:
-    return words[0] in looks or words[:2] in _GROUP_LOOKS
-
-
-def _run_there(remote: RemoteJobmon, name: str, words: list[str], *, looks: bool) -> int:
-    command, kept = _command(words, looks=looks), ""
-    if words[0] == "status" and "--json" not in words:
-        kept = shlex.join(words)
+def _run_there(name: str, words: list[str], *, looks: bool) -> int:
+    remote, command = RemoteJobmon(open_context(), name), _command(words, looks=looks)
+    kept = shlex.join(words) if words[0] == "status" else ""
     has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     try:
         if has_terminal and any(words[: len(drawn)] == drawn for drawn in _DRAWN):
             return remote.run_on_terminal(command)
         return remote.run(command, kept)
     except SchedulerUnavailable as error:
-        if past := remote.past(kept):
-            answer, age_s = past
-            said = datetime.fromtimestamp(answer.at_s).astimezone().strftime("%Y-%m-%d %H:%M")
-            code = report(error)
-            say(f"{name} was last seen {duration(age_s)} ago; its answer of {said} follows")
-            print(answer.text if sys.stdout.isatty() else _STYLE.sub("", answer.text), end="")
-            return code
-        raise
+        if not kept or isinstance(error, AnswerCut):
+            raise
+        code = report(error)
+        _print_past(remote, kept, str(error), as_json="--json" in words)
+        return code
     except KeyboardInterrupt:
         if words[0] in _FOLLOW and not {"-f", "--follow"}.isdisjoint(words):
             return 0  # the way to end it
         if not command.ends_with_connection:
             say(f"{name} may still run the command: look with `jobmon --profile {name} status`")
         raise
+
+
+def _print_past(remote: RemoteJobmon, kept: str, error: str, *, as_json: bool) -> None:
+    """Print the last answer: marked as such, so that no script takes it for a new one."""
+    memory, answer = remote.memory(), None
+    past = memory.answers.get(kept)
+    if as_json:
+        with suppress(ValueError):  # it was no jobmon
+            answer = past and json.loads(past.text)
+        seen = {"last_seen_s": memory.reached_s or None, "as_of_s": past and past.at_s, "answer": answer}
+        print_json({"profile": remote.profile.name, "error": error, **seen})
+    elif past:
+        age = duration(time.time() - past.at_s)
+        say(f"what `{kept}` printed {age} ago, {clock(past.at_s, time.time())}:")
+        print(past.text if sys.stdout.isatty() else _STYLE.sub("", past.text), end="")
 
 
 def _command(words: list[str], *, looks: bool) -> RemoteCommand:

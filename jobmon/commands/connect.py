@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import Errors, Options, Parser, add_flags, open_context, print_result
 from jobmon.errors import UsageError, say
 from jobmon.views.table import table_lines
-from jobmon_core.app.remote.profile import ProfileState, RemoteJobmon
+from jobmon_core.app.remote.profile import RemoteJobmon
 from jobmon_core.domain.humanize import duration
 
 if TYPE_CHECKING:
     from jobmon.views.console import Console, Lines
+    from jobmon.views.model import Json
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
@@ -26,7 +28,7 @@ A profile is a cluster on which jobmon is installed, too. It stands in config.js
 With "auth": "interactive", no command logs in by itself: without a connection, they end with exit code 69.
 By default ("batch"), a command logs in with your key if there is no connection, and asks nothing.
 
---list --json prints a list of {profile, host, auth, connected, reached_s}; reached_s: Unix seconds, or null.
+--list --json prints a list of {profile, host, auth, connected, last_seen_s (Unix seconds, or null)}.
 
 examples:
   jobmon connect leo                    log in, then:
@@ -53,7 +55,7 @@ def run(options: Options) -> int:
         return _list(ctx, options)
     if not options.profile or options.json:
         raise UsageError("name a profile, or use --list; see `jobmon connect --help`")
-    name, remote = options.profile, RemoteJobmon(ctx, options.profile, say)
+    name, remote = options.profile, RemoteJobmon(ctx, options.profile)
     if options.close:
         said = "disconnected" if remote.disconnect() else "is not connected"
     else:
@@ -66,33 +68,21 @@ def _list(ctx: Context, options: Options) -> int:
     errors, states = Errors(), []
     for name in [options.profile] if options.profile else ctx.profiles():
         with errors.reported():
-            states.append(RemoteJobmon(ctx, name, say).state())
+            remote = RemoteJobmon(ctx, name)
+            state: Json = {"profile": name, "host": remote.profile.host.destination}
+            state |= {"auth": remote.profile.auth, "connected": remote.is_connected()}
+            states.append({**state, "last_seen_s": remote.memory().reached_s or None})
     if not states and not errors.exit_code:
         say(f"there are no profiles in {ctx.home.config}; see `jobmon connect --help`")
-    print_result(options, _as_json, _as_lines, states, ctx.clock.now())
+    print_result(options, lambda states: states, partial(_as_lines, ctx.clock.now()), states)
     return errors.exit_code
 
 
-def _as_json(states: list[ProfileState], _now_s: float) -> object:
-    return [
-        {
-            "profile": state.profile.name,
-            "host": state.profile.host.destination,
-            "auth": state.profile.auth,
-            "connected": state.is_open,
-            "reached_s": state.reached_s or None,
-        }
-        for state in states
-    ]
-
-
-def _as_lines(states: list[ProfileState], now_s: float, console: Console) -> Lines:
+def _as_lines(now_s: float, states: list[Json], console: Console) -> Lines:
     rows = []
     for state in states:
-        reached = "never"
-        if state.reached_s:
-            reached = f"{duration(now_s - state.reached_s)} ago"
-        connected = "yes" if state.is_open else "no"
-        rows.append((state.profile.name, state.profile.host.destination, connected, reached))
+        connected = "yes" if state["connected"] else "no"
+        seen = f"{duration(now_s - state['last_seen_s'])} ago" if state["last_seen_s"] else "never"
+        rows.append((state["profile"], state["host"], connected, seen))
     if rows:
-        yield from table_lines(("PROFILE", "HOST", "CONNECTED", "LAST REACHED"), rows, console, ((1, 12),))
+        yield from table_lines(("PROFILE", "HOST", "CONNECTED", "LAST SEEN"), rows, console, ((1, 12),))

@@ -14,44 +14,25 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES = 65536  # the capacity of a pipe
 _KEPT_BYTES = 65536  # of each stream
+_ANSWER_BYTES = 1 << 20  # of one with a beginning
 _POLL_S = 0.5  # how often to check whether the program ended while another process keeps its pipes open
 
 
-class Marks:
-    """Passes on what stands between two marks of a stream, and keeps 64 KiB of what is before and after."""
+class Beginning:
+    """Drops what stands before a mark of a stream, and the mark; keeps the last 64 KiB of it."""
 
-    def __init__(self, begin: bytes, end: bytes) -> None:
-        """Wait for ``begin``."""
-        self._begin, self._end = begin, end
-        self._held = bytearray()  # perhaps the start of a mark
-        self.before, self.after = b"", b""
-        self.has_begun = self.has_ended = False
+    def __init__(self, mark: bytes) -> None:
+        """Wait for the mark."""
+        self._mark = mark
+        self.before, self.has_begun = b"", False
 
-    def between(self, chunk: bytes) -> bytes:
-        """Return what can be passed on once ``chunk`` has arrived; an empty one is the end of the stream."""
-        self._held += chunk
-        passed = b""
-        if not self.has_begun:
-            noise, self.has_begun = self._until(self._begin, is_last=not chunk)
-            self.before = (self.before + noise)[-_KEPT_BYTES:]
-        if self.has_begun and not self.has_ended:
-            passed, self.has_ended = self._until(self._end, is_last=not chunk)
-        if self.has_ended:
-            self.after = (self.after + self._held)[:_KEPT_BYTES]
-            self._held.clear()
-        return passed
-
-    def _until(self, mark: bytes, *, is_last: bool) -> tuple[bytes, bool]:
-        """Take what stands before a mark, and the mark; without it, what cannot be its start."""
-        text, found, rest = self._held.partition(mark)
-        if found:
-            self._held = rest
-            return bytes(text), True
-        starts = range(min(len(mark) - 1, len(self._held)), 0, -1)
-        kept = 0 if is_last else next((n for n in starts if self._held.endswith(mark[:n])), 0)
-        text = self._held[: len(self._held) - kept]
-        del self._held[: len(text)]
-        return bytes(text), False
+    def after(self, chunk: bytes) -> bytes:
+        """Return what can be passed on once ``chunk`` has arrived."""
+        if self.has_begun:
+            return chunk
+        self.before, found, rest = (self.before + chunk).partition(self._mark)
+        self.before, self.has_begun = self.before[-_KEPT_BYTES:], bool(found)
+        return rest
 
 
 class Relay:
@@ -62,16 +43,16 @@ class Relay:
         process: subprocess.Popen[bytes],
         stdout_fd: int,
         stderr_fd: int,
-        marks: tuple[Marks | None, Marks | None] = (None, None),
+        beginnings: tuple[Beginning | None, Beginning | None] = (None, None),
     ) -> None:
         """Take over those streams of ``process`` that are pipes, to copy them to the two descriptors.
 
-        With ``marks``, only what stands between them is copied, and is the output.
+        With ``beginnings``, only what follows them is copied, and is the output.
         """
         self._process = process
         self._selector = selectors.DefaultSelector()
-        self._out = _Stream(stdout_fd, marks[0])
-        self._err = _Stream(stderr_fd, marks[1])
+        self._out = _Stream(stdout_fd, beginnings[0])
+        self._err = _Stream(stderr_fd, beginnings[1])
         for pipe, stream in ((process.stdout, self._out), (process.stderr, self._err)):
             if pipe is not None:
                 self._selector.register(pipe, selectors.EVENT_READ, stream)
@@ -83,7 +64,10 @@ class Relay:
 
     @property
     def output(self) -> tuple[str, str]:
-        """The last 64 KiB of the program's stdout and of its stderr; empty for one that is not a pipe."""
+        """The end of the program's stdout and of its stderr; empty for one that is not a pipe.
+
+        64 KiB of each, or 1 MiB with a beginning.
+        """
         return self._out.tail.decode(errors="replace"), self._err.tail.decode(errors="replace")
 
     def copy(self, on_line: Callable[[str], None], on_pause: Callable[[], object] | None = None) -> None:
@@ -196,9 +180,10 @@ class Target:
 class _Stream:
     """One stream: where it is copied to, its last bytes, and those not yet passed to ``on_line``."""
 
-    def __init__(self, descriptor: int, marks: Marks | None) -> None:
+    def __init__(self, descriptor: int, beginning: Beginning | None) -> None:
         self._target = Target(descriptor)
-        self._marks = marks
+        self._beginning = beginning
+        self._kept_bytes = _ANSWER_BYTES if beginning else _KEPT_BYTES
         self._unread = bytearray()
         self.tail = bytearray()
 
@@ -209,12 +194,12 @@ class _Stream:
     def transfer(self, source: int) -> bool:
         """Copy what ``source`` has, waiting for it if necessary; return False at the end of ``source``."""
         chunk = passed = os.read(source, _CHUNK_BYTES)
-        if self._marks:
-            passed = self._marks.between(chunk)
+        if self._beginning:
+            passed = self._beginning.after(chunk)
         self._target.write(passed)
         for buffer in (self.tail, self._unread):
             buffer.extend(passed)
-            del buffer[:-_KEPT_BYTES]
+            del buffer[: -self._kept_bytes]
         return bool(chunk)
 
     def emit_lines(self, on_line: Callable[[str], None], *, at_end: bool = False) -> None:

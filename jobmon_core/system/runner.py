@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard
 
 from jobmon_core.system.environment import query_environment, user_environment
 from jobmon_core.system.events import log_program
-from jobmon_core.system.relay import Collector, Marks, Relay
+from jobmon_core.system.relay import Beginning, Collector, Relay
 from jobmon_core.system.signals import forward_signals
 
 if TYPE_CHECKING:
@@ -173,32 +173,32 @@ class Runner:
         _log(ran, started_s)
         return ran
 
-    def run_marked(
-        self, argv: Sequence[str], marks: tuple[Marks, Marks], stdin: bytes | None, begin_timeout_s: float
+    def run_begun(
+        self,
+        argv: Sequence[str],
+        beginnings: tuple[Beginning, Beginning],
+        stdin: bytes | None,
+        begin_timeout_s: float,
     ) -> Ran | NotStarted | TimedOut:
-        """Run a program for the user, and copy what stands between the marks of its stdout and its stderr.
+        """Run a program for the user, and copy its stdout and stderr from their beginnings on.
 
         It gets ``stdin``, and no end of it until it has ended; with None, the user's stdin. It is ended if
         nothing has begun after ``begin_timeout_s``, if nobody reads its output (BrokenPipeError), or with an
         exception such as that of Ctrl-C. The result holds the end of what was copied.
         """
-        started_s = time.monotonic()
-        given = None if stdin is None else subprocess.PIPE
+        started_s, pipe = time.monotonic(), subprocess.PIPE
+        given, environment = None if stdin is None else pipe, user_environment(os.environ)
         try:
-            process = subprocess.Popen(
-                argv,
-                stdin=given,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=user_environment(os.environ),
-            )
+            process = subprocess.Popen(argv, stdin=given, stdout=pipe, stderr=pipe, env=environment)
         except OSError as error:
             return NotStarted(tuple(argv), _reason(error))
-        relay = Relay(process, self._stdout_fd, self._stderr_fd, marks)
+        relay = Relay(process, self._stdout_fd, self._stderr_fd, beginnings)
+
+        def is_late() -> bool:
+            return not beginnings[0].has_begun and time.monotonic() > started_s + begin_timeout_s
 
         def end_in_vain() -> None:
-            is_late = time.monotonic() > started_s + begin_timeout_s and not marks[0].has_begun
-            if is_late or relay.is_unread:
+            if relay.is_unread or is_late():
                 process.terminate()
 
         with process:
@@ -213,8 +213,8 @@ class Runner:
                 raise
         if relay.is_unread:
             raise BrokenPipeError
-        if not marks[0].has_begun and time.monotonic() > started_s + begin_timeout_s:
-            return TimedOut(tuple(argv), begin_timeout_s, _text(marks[1].before))
+        if is_late():
+            return TimedOut(tuple(argv), begin_timeout_s, _text(beginnings[1].before))
         ran = Ran(tuple(argv), process.returncode, *relay.output)
         _log(ran, started_s)
         return ran

@@ -35,8 +35,20 @@ def test_a_profile_that_only_its_user_may_log_in_to_is_not_logged_in_to(laptop: 
     for words in (["status"], ["status", "--json"], ["wait", "1"], ["submit", "--wrap", "x"], ["web"]):
         done = laptop.jobmon("--profile", "leo", *words)
         assert done.returncode == 69, done
-        assert done.stdout == ""
         assert "leo is not connected (never reached so far): `jobmon connect leo` logs in" in done.stderr
+        if words[-1] != "--json":
+            assert done.stdout == ""
+
+
+def test_a_script_reads_that_there_is_no_answer_and_no_past_one(laptop: Shell) -> None:
+    done = laptop.jobmon("--profile", "leo", "status", "--json")
+    assert json.loads(done.stdout) == {
+        "profile": "leo",
+        "error": "leo is not connected (never reached so far): `jobmon connect leo` logs in",
+        "last_seen_s": None,
+        "as_of_s": None,
+        "answer": None,
+    }
 
 
 def test_commands_about_this_machine_are_refused_with_the_option_and_run_here_with_the_variable(
@@ -74,7 +86,7 @@ def test_a_wrong_command_line_is_explained(laptop: Shell, words: list[str], says
 def test_profiles_are_listed_without_reaching_them(laptop: Shell) -> None:
     done = laptop.jobmon("connect", "--list")
     assert done.stdout.splitlines() == [
-        "PROFILE  HOST               CONNECTED  LAST REACHED",
+        "PROFILE  HOST               CONNECTED  LAST SEEN",
         "leo      login.leo.example  no         never",
     ]
     (listed,) = json.loads(laptop.jobmon("connect", "--list", "--json").stdout)
@@ -83,7 +95,7 @@ def test_profiles_are_listed_without_reaching_them(laptop: Shell) -> None:
         "host": "login.leo.example",
         "auth": "interactive",
         "connected": False,
-        "reached_s": None,
+        "last_seen_s": None,
     }
     assert laptop.jobmon("connect", "leo", "--close").stdout == "leo: is not connected\n"
 

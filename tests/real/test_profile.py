@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import sysconfig
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -216,20 +217,44 @@ def test_where_a_second_factor_is_needed_only_the_user_logs_in(box: Box, laptop:
     connections = box.logged(CONNECTION)
     done = laptop.there("status")
     assert done.returncode == 69
-    assert re.search(r"leo is not connected \(last reached .* ago\)", done.stderr)
-    assert "its answer of" in done.stderr
+    assert re.search(r"leo is not connected \(last seen .* ago\)", done.stderr)
+    assert re.search(r"what `status` printed .* ago, \d+:\d+:\n", done.stderr)
     assert done.stdout == "<status>"  # what it said then
-    assert laptop.there("status", "--json").stdout == ""
     assert Path(laptop.socket()).exists()
     assert box.logged(CONNECTION) == connections
     (listed,) = json.loads(laptop.jobmon("connect", "--list", "--json").stdout)
-    assert (listed["connected"], listed["reached_s"] > 0) == (False, True)
+    assert (listed["connected"], listed["last_seen_s"] > 0) == (False, True)
     mode = (laptop.home / "state/profiles/leo.json").stat().st_mode & 0o777
     assert mode == 0o600
 
 
 def laptop_has_master(laptop: Laptop) -> bool:
     return laptop.run("ssh", "-O", "check", "-S", laptop.socket(), "box").returncode == 0
+
+
+def test_a_script_gets_the_last_answer_marked_as_old_while_the_cluster_is_away(
+    box: Box, laptop: Laptop
+) -> None:
+    listed = json.dumps([{"job_id": "7", "name": "x" * 150_000}])
+    (box.home / "listed").write_text(listed)
+    laptop.profile("cat ~/listed; true")
+    began_s = time.time()
+    assert laptop.there("status", "--json").stdout == listed
+    assert laptop.there("show", "7", "--json").returncode == 0  # it is seen later than that answer
+    assert laptop.jobmon("connect", "leo", "--close").returncode == 0
+    box.stop()
+    try:
+        done, other = laptop.there("status", "--json"), laptop.there("status", "7", "--json")
+    finally:
+        box.start()
+    assert (done.returncode, other.returncode) == (69, 69)
+    assert "Connection refused" in done.stderr
+    found = json.loads(done.stdout)  # no list, so that no script takes it for a new one
+    assert found["answer"] == json.loads(listed)
+    assert began_s <= found["as_of_s"] < found["last_seen_s"] <= time.time()
+    assert (found["profile"], found["error"]) == ("leo", done.stderr.strip().removeprefix("jobmon: "))
+    assert json.loads(other.stdout)["answer"] is None
+    assert laptop.there("status", "--json").stdout == listed
 
 
 def test_a_server_that_refuses_a_further_session_is_not_logged_in_to_again(box: Box, laptop: Laptop) -> None:

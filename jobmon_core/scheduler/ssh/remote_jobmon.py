@@ -1,20 +1,19 @@
-"""The line of shell that runs a jobmon on another machine, and what it prints around jobmon's own output."""
+"""The line of shell that runs a jobmon on another machine; its exit code is that of ssh."""
 
 from __future__ import annotations
 
 import base64
-import os
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.system.relay import Marks
+from jobmon_core import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jobmon_core.domain.node.hosts.profiles import Profile
 
-NO_SCRIPT = "no-script"  # in place of a version: the batch script is not there
+NO_SCRIPT, NOT_FOUND = 252, 253  # exit codes that jobmon has not: of no batch script, and of no jobmon
 _MAX_LINE = 120_000  # characters; the kernel takes 131,072 for one argument
 # there is nothing to type for the command, whose end the machine notices only by that of its stdin
 _END_WITH_CONNECTION = """\
@@ -24,13 +23,19 @@ watcher=$!
 exec 3<&- </dev/null
 """
 _END_WATCHER = "{ kill $watcher; wait $watcher; } 2>/dev/null\n"
-
-
-class End(NamedTuple):
-    """How a jobmon on another machine ended."""
-
-    exit_code: int
-    version: str  # after an error that another version may explain; or `NO_SCRIPT`
+# an unknown option or command, or no jobmon: which version is there? 255 would be an error of ssh
+_END = """\
+if [ $code = 2 ] || [ $code = 127 ]; then
+  there=$(%(command)s --version 2>/dev/null </dev/null)
+  case $code$there in
+    127) exit %(not_found)d ;;
+    2 | '2%(here)s' | 127*) ;;
+    *) echo 'jobmon: %(name)s has '"$there"', and this machine %(here)s' >&2 ;;
+  esac
+fi
+[ $code != 255 ] || code=254
+exit $code
+"""
 
 
 class RemoteCommand(NamedTuple):
@@ -42,13 +47,15 @@ class RemoteCommand(NamedTuple):
     stdin: bytes | None = b""  # all of its input; None: the user's own, as it arrives
     script: str = ""  # a batch script that must be there
 
-    def line(self, profile: Profile, nonce: str = "") -> str:
-        """Return a line for any login shell; with a ``nonce``, what it prints has the marks of `marks`.
+    def line(self, profile: Profile, mark: str = "") -> str:
+        """Return a line for any login shell; what it prints on stdout and stderr begins after the ``mark``.
+
+        Without one, it is for a program that asks it on its stdin, or for a terminal.
 
         Raises:
             ValueError: the command is too long for one line.
         """
-        text = "".join((*self._preparation(profile), *self._run(profile.command, nonce)))
+        text = "".join((*self._preparation(profile), *self._run(profile, mark)))
         packed = base64.b64encode(text.encode(errors="surrogateescape")).decode()
         if len(packed) > _MAX_LINE:
             raise ValueError("the command line is too long")
@@ -64,20 +71,23 @@ class RemoteCommand(NamedTuple):
             f"set -- {shlex.join(self.words)}\n",
         )
 
-    def _run(self, command: str, nonce: str) -> tuple[str, ...]:
-        if not nonce:
+    def _run(self, profile: Profile, mark: str) -> tuple[str, ...]:
+        command = profile.command
+        if not mark:
             return (f'echo\n{command} "$@"\n',)  # what was printed before may not have ended its line
-        mark = f"{nonce}-begin"
+        end = {
+            "command": command,
+            "name": profile.name,
+            "not_found": NOT_FOUND,
+            "here": f"jobmon {__version__}",
+        }
         return (
             f"printf '\\n{mark}\\n'; printf '\\n{mark}\\n' >&2\n",
-            f'end() {{ printf {nonce}-end; printf "{nonce}-end %s\\n" "$*" >&2; exit "$1"; }}\n',
-            f"[ -e {shlex.quote(self.script)} ] || end 2 {NO_SCRIPT}\n" if self.script else "",
+            f"[ -e {shlex.quote(self.script)} ] || exit {NO_SCRIPT}\n" if self.script else "",
             self._read_input(),
             f'{command} "$@"\ncode=$?\n',
             _END_WATCHER if self.ends_with_connection and self.stdin == b"" else "",
-            # an unknown option or command, or no jobmon: which version is there?
-            f"case $code in 2|127) version=$({command} --version 2>/dev/null </dev/null) ;; esac\n",
-            'end "$code" "$version"\n',
+            _END % end,
         )
 
     def _read_input(self) -> str:
@@ -87,26 +97,6 @@ class RemoteCommand(NamedTuple):
             return _END_WITH_CONNECTION if self.ends_with_connection else "exec </dev/null\n"
         # a connection that breaks meanwhile must not submit half a script
         return (
-            f'input=$(mktemp) && head -c {len(self.stdin)} >"$input" && exec <"$input" || end 74\n'
-            f'size=$(wc -c <"$input"); rm -f "$input"; [ "$size" -eq {len(self.stdin)} ] || end 74\n'
+            f'input=$(mktemp) && head -c {len(self.stdin)} >"$input" && exec <"$input" || exit 74\n'
+            f'size=$(wc -c <"$input"); rm -f "$input"; [ "$size" -eq {len(self.stdin)} ] || exit 74\n'
         )
-
-
-def new_nonce() -> str:
-    """Return a word that nothing else prints."""
-    return os.urandom(8).hex()
-
-
-def marks(nonce: str) -> tuple[Marks, Marks]:
-    """Return what reads the marks of stdout and of stderr: start-up files of the shell print before them."""
-    begin, end = f"{nonce}-begin\n".encode(), f"{nonce}-end".encode()
-    return Marks(begin, end), Marks(begin, end)
-
-
-def read_end(errors: Marks) -> End | None:
-    """Return how it ended; None if that has not arrived."""
-    line, is_whole, _ = errors.after.decode(errors="replace").rpartition("\n")
-    words = line.split()
-    if not is_whole or not words or not words[0].isdecimal():
-        return None
-    return End(int(words[0]), words[-1] if len(words) > 1 else "")

@@ -27,7 +27,6 @@ _LOCAL_S = 10.0  # to ask the client, or its master, on this machine
 _LOGIN_S = 60.0
 _IDLE_S = 12 * 3600  # after the last command, the connection is closed
 _NO_NETWORK = "ProxyCommand=false"
-INSTALL = "install the OpenSSH client"
 
 
 class SharedConnection:
@@ -51,7 +50,7 @@ class SharedConnection:
         command = ssh(self._host, (f"ControlPath={folder}/%C",), flags=("-G",))
         result = self._runner.capture(command, _LOCAL_S)
         if isinstance(result, NotStarted):
-            raise SchedulerMissing(f"{result.error_text}; {INSTALL}")
+            raise SchedulerMissing(f"{result.error_text}; install the OpenSSH client")
         lines = result.stdout.splitlines() if isinstance(result, Ran) else ()
         found = [line.partition(" ")[2] for line in lines if line.startswith("controlpath ")]
         if not found:  # e.g. a fault in ~/.ssh/config
@@ -80,10 +79,7 @@ class SharedConnection:
 
     def open_in_foreground(self) -> bool:
         """Log in on the user's terminal, where ssh may ask for a password; return whether it is open then."""
-        try:
-            return run_in_foreground(self._master()) == 0 and self.is_open()
-        except OSError as error:
-            raise SchedulerMissing(f"ssh: {error.strerror}; {INSTALL}") from error
+        return run_in_foreground(self._master()) == 0 and self.is_open()
 
     def close(self) -> bool:
         """End the connection, and all commands that use it; return whether there was one."""

@@ -1,4 +1,4 @@
-"""The line that runs a jobmon elsewhere, in real shells, and what is read from around its output."""
+"""The line that runs a jobmon elsewhere, in real shells, and what is dropped before its output."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jobmon_core import __version__
 from jobmon_core.domain.node.hosts.profiles import Profile
 from jobmon_core.domain.node.hosts.settings import Host
-from jobmon_core.scheduler.ssh.remote_jobmon import NO_SCRIPT, End, RemoteCommand, marks, new_nonce, read_end
+from jobmon_core.scheduler.ssh.remote_jobmon import NO_SCRIPT, NOT_FOUND, RemoteCommand
+from jobmon_core.system.relay import Beginning
 from tests.support.waiting import eventually
 
 ECHO = Profile(Host("leo", "leo"), "printf '<%s>'")
@@ -23,29 +25,25 @@ SHELLS = [shell for shell in ("sh", "bash", "zsh", "fish", "tcsh", "csh") if shu
 
 def run(
     command: RemoteCommand, profile: Profile = ECHO, stdin: bytes = b"", shell: str = "sh", folder: str = "/"
-) -> tuple[bytes, bytes, End | None]:
-    """Run a command by a login shell; return its output without the noise around it, and how it ended."""
-    nonce = new_nonce()
+) -> tuple[bytes, bytes, int]:
+    """Run a command by a login shell; return its output without the noise before it, and its exit code."""
     noise = "echo welcome; printf 'no end' >&2; "
     done = subprocess.run(
-        [shell, "-c", noise + command.line(profile, nonce)],
+        [shell, "-c", noise + command.line(profile, "mark")],
         input=stdin,
         capture_output=True,
         check=False,
         cwd=folder,
     )
-    out, errors = marks(nonce)
-    passed = [
-        each.between(got) + each.between(b"") for each, got in ((out, done.stdout), (errors, done.stderr))
-    ]
-    return passed[0], passed[1], read_end(errors)
+    out, err = (Beginning(b"mark\n").after(got) for got in (done.stdout, done.stderr))
+    return out, err, done.returncode
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_arguments_arrive_unchanged_through_each_login_shell(shell: str) -> None:
-    out, err, end = run(RemoteCommand(HOSTILE, {"COLUMNS": "80"}), shell=shell)
+    out, err, code = run(RemoteCommand(HOSTILE, {"COLUMNS": "80"}), shell=shell)
     assert out == b"".join(b"<%s>" % os.fsencode(word) for word in HOSTILE)
-    assert (err, end) == (b"", End(0, ""))
+    assert (err, code) == (b"", 0)
 
 
 @settings(max_examples=25, deadline=None)
@@ -54,38 +52,45 @@ def test_any_text_arrives_unchanged(words: list[str]) -> None:
     assert run(RemoteCommand(words, {}))[0] == b"".join(b"<%s>" % word.encode() for word in words)
 
 
-@pytest.mark.parametrize("code", [0, 1, 3, 137, 255])
-def test_the_exit_code_is_that_of_the_command_even_if_ssh_uses_the_same(code: int) -> None:
-    assert run(RemoteCommand(["x"], {}), ECHO._replace(command=f"sh -c 'exit {code}'"))[2] == End(code, "")
+@pytest.mark.parametrize("code", [0, 1, 3, 69, 137, 254])
+def test_the_exit_code_is_that_of_the_command(code: int) -> None:
+    assert run(RemoteCommand(["x"], {}), ECHO._replace(command=f"sh -c 'exit {code}'"))[2] == code
+
+
+def test_no_command_ends_with_the_exit_code_that_ssh_uses_for_itself() -> None:
+    assert run(RemoteCommand(["x"], {}), ECHO._replace(command="sh -c 'exit 255'"))[2] == 254
 
 
 def test_an_unknown_option_is_answered_with_the_version_there_and_a_missing_program_with_none(
     tmp_path: Path,
 ) -> None:
-    program = tmp_path / "old"
-    program.write_text('#!/bin/sh\n[ "$1" = --version ] && echo jobmon 0.3.1 || exit 2\n')
-    program.chmod(0o755)
-    old, none = (ECHO._replace(command=f"{tmp_path}/{name}") for name in ("old", "none"))
-    assert run(RemoteCommand(["x"], {}), old)[2] == End(2, "0.3.1")
-    out, err, end = run(RemoteCommand(["x"], {}), none)
-    assert (out, end) == (b"", End(127, ""))
+    def there(version: str, code: int) -> tuple[bytes, int]:
+        program = tmp_path / "there"
+        program.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo jobmon {version} || exit {code}\n')
+        program.chmod(0o755)
+        return run(RemoteCommand(["x"], {}), ECHO._replace(command=str(program)))[1:]
+
+    said = f"jobmon: leo has jobmon 0.3.1, and this machine jobmon {__version__}\n"
+    assert there("0.3.1", 2) == (said.encode(), 2)
+    assert there(__version__, 2) == (b"", 2)
+    assert there("0.3.1", 127) == (b"", 127)  # what it starts is missing, not jobmon
+    out, err, code = run(RemoteCommand(["x"], {}), ECHO._replace(command=f"{tmp_path}/none"))
+    assert (out, code) == (b"", NOT_FOUND)
     assert b"not found" in err
 
 
 def test_the_input_arrives_whole_or_the_command_does_not_run() -> None:
     script = b"#!/bin/sh\necho \0\xff\n" * 9000  # more than a pipe holds
     command, cat = RemoteCommand([], {}, stdin=script), ECHO._replace(command="cat")
-    out, _, end = run(command, cat, script)
-    assert (out, end) == (script, End(0, ""))
-    out, _, end = run(command, cat, script[:-1])
-    assert (out, end) == (b"", End(74, ""))
+    assert run(command, cat, script) == (script, b"", 0)
+    assert run(command, cat, script[:-1]) == (b"", b"", 74)
 
 
 def test_a_batch_script_that_is_not_there_is_not_submitted(tmp_path: Path) -> None:
     command = RemoteCommand(["x"], {}, script="a job's.sh")
-    assert run(command, folder=str(tmp_path))[::2] == (b"", End(2, NO_SCRIPT))
+    assert run(command, folder=str(tmp_path)) == (b"", b"", NO_SCRIPT)
     (tmp_path / "a job's.sh").touch()
-    assert run(command, folder=str(tmp_path))[::2] == (b"<x>", End(0, ""))
+    assert run(command, folder=str(tmp_path)) == (b"<x>", b"", 0)
 
 
 def test_the_variables_of_a_profile_do_not_lead_back_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +103,7 @@ def test_what_only_looks_ends_with_the_connection_and_nothing_else_does(tmp_path
     for looks in (True, False):
         pid = tmp_path / f"pid-{looks}"
         wait = ECHO._replace(command=f"echo $$ > {pid}; sleep 60; echo done; true")
-        command = RemoteCommand([], {}, ends_with_connection=looks).line(wait, new_nonce())
+        command = RemoteCommand([], {}, ends_with_connection=looks).line(wait, "mark")
         process = subprocess.Popen(
             ["/bin/sh", "-c", command],
             stdin=subprocess.PIPE,
@@ -123,18 +128,14 @@ def test_a_command_line_that_no_kernel_takes_is_refused() -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.binary(), st.lists(st.sampled_from([b"N", b"N-", b"N-en", b"\n", b"text", b"N-begin"])), st.data())
-def test_the_marks_pass_on_the_same_however_a_stream_is_cut(
+@given(st.binary(), st.lists(st.sampled_from([b"N", b"N-", b"\n", b"text", b"N-begin\n"])), st.data())
+def test_what_follows_the_mark_is_the_same_however_a_stream_is_cut(
     noise: bytes, pieces: list[bytes], data: st.DataObject
 ) -> None:
-    text = b"".join(pieces)
-    stream = b"%s\nN-begin\n%sN-end 0\n" % (noise.replace(b"N-begin\n", b""), text)
-    out, _ = marks("N")
-    passed = b""
+    noise, text = noise.replace(b"N-begin\n", b"") + b"\n", b"".join(pieces)
+    stream, out, passed = noise + b"N-begin\n" + text, Beginning(b"N-begin\n"), b""
     while stream:
         size = data.draw(st.integers(1, len(stream)))
-        passed += out.between(stream[:size])
+        passed += out.after(stream[:size])
         stream = stream[size:]
-    passed += out.between(b"")
-    assert passed == text
-    assert (out.has_begun, out.has_ended, out.after) == (True, True, b" 0\n")
+    assert (passed, out.has_begun, out.before) == (text, True, noise)

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 PROGRAM = "jobmon"
 BATCH, INTERACTIVE = "batch", "interactive"
-MAX_ANSWERS = 8  # kept for each profile
-MAX_MEMORY_BYTES = 1 << 20
+_MAX_ANSWERS = 8  # kept for each profile
+MAX_CHARS = 250_000  # of them all
+MAX_MEMORY_BYTES = 4 << 20  # a character may take twelve
 
 
 class Profile(NamedTuple):
@@ -47,8 +48,10 @@ class ProfileMemory:
 
     def with_answer(self, command: str, answer: PastAnswer) -> ProfileMemory:
         """Return the memory with a further answer, and without the oldest ones."""
-        others = [(key, past) for key, past in self.answers.items() if key != command]
-        return ProfileMemory(answer.at_s, dict([*others, (command, answer)][-MAX_ANSWERS:]))
+        kept = {key: past for key, past in self.answers.items() if key != command} | {command: answer}
+        while len(kept) > _MAX_ANSWERS or sum(len(past.text) for past in kept.values()) > MAX_CHARS:
+            del kept[next(iter(kept))]
+        return ProfileMemory(answer.at_s, kept)
 
 
 def parse_profiles(section: Section) -> dict[str, Profile]:
