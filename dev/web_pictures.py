@@ -59,7 +59,7 @@ def main() -> None:
             if isinstance(job, WatchedJob) and not job.name.isascii():  # this machine may lack a font for it
                 ctx.store.save(replace(job, name="lora-13b"))
         _add_sinfo(Path(folder) / "bin")
-        with Browser(Path(folder) / "profile") as browser:
+        with Browser(Path(folder) / "profile") as chromium, chromium.window() as browser:
             environment = {**os.environ, "JOBMON_HOME": str(ctx.home.root)}
             with drawn_screen("top", environment=environment, columns=_COLUMNS, lines=_LINES) as screen:
                 screen.shows("67.3%")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from private_slurm import Cluster
 
+from tests.support.browser import Browser
 from tests.support.fake_discord import FakeDiscord
 from tests.support.ssh_jobs import BASHRC, Jobs
 from tests.support.ssh_server import Box, running_box
@@ -48,6 +49,20 @@ def user(slurm: Cluster, discord: FakeDiscord, tmp_path: Path) -> Iterator[User]
     somebody = User(folder, discord, {**_ENVIRONMENT, **slurm.env})
     yield somebody
     somebody.leave()
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """The one browser of this worker: its start takes longer than most tests of a page."""
+    with Browser(tmp_path_factory.mktemp("chromium")) as chromium:
+        yield chromium
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """A window of its own for one test."""
+    with chromium.window() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

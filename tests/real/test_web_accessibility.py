@@ -13,7 +13,10 @@ from tests.support.browser import CHROMIUM, Browser
 from tests.support.many_jobs import EVENTFUL, GROUP, add_eventful, add_group, add_history, fill
 from tests.support.web import Web
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
+    pytest.mark.xdist_group("browser"),
+]
 _PATHS = (
     "/",
     "/job/8137",
@@ -48,14 +51,13 @@ def web(tmp_path: Path) -> Iterator[Web]:
         yield web
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(375, "light"), (1280, "dark")])
-def test_axe_finds_nothing_to_mend(web: Web, axe: str, tmp_path: Path, width: int, scheme: str) -> None:
-    with Browser(tmp_path / "profile") as browser:
-        browser.resize(width)
-        browser.prefer(scheme)
-        browser.open(web.address)
-        for path in _PATHS:
-            browser.open(f"http://{web.host}{path}")
-            browser.shows("Live, as of")
-            browser.value(f"{axe};1")
+def test_axe_finds_nothing_to_mend(web: Web, browser: Browser, axe: str) -> None:
+    browser.open(web.address)
+    for path in _PATHS:
+        browser.open(f"http://{web.host}{path}")
+        browser.shows("Live, as of")
+        browser.value(f"{axe};1")
+        for width, scheme in ((375, "light"), (1280, "dark")):
+            browser.resize(width)
+            browser.prefer(scheme)
             assert json.loads(browser.value(_RUN)) == []

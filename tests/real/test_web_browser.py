@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -23,8 +24,11 @@ from tests.support.many_jobs import (
 from tests.support.waiting import eventually
 from tests.support.web import Web
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-_PHONE, _DESKTOP = 375, 1280
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+_WIDTHS = (375, 1280)  # of a phone and of a desktop; a page that is loaded is laid out anew
 _LAYOUT_S = 30.0
 _FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 _WIDE = (
@@ -32,12 +36,6 @@ _WIDE = (
     "document.documentElement.clientWidth + 1).map(each => each.outerHTML.slice(0, 200)).slice(0, 5)"
 )
 _HOSTILE = "<img src=x onerror=\"document.title='stolen'\">\u202e"
-
-
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    with Browser(tmp_path / "profile") as browser:
-        yield browser
 
 
 class _Site:
@@ -71,12 +69,12 @@ def _is_sound(browser: Browser) -> None:
 
 
 @pytest.mark.parametrize("site", [0, 1, 8, 200], indirect=True)
-@pytest.mark.parametrize("width", [_PHONE, _DESKTOP])
-def test_the_first_page_fits_and_is_complete(site: _Site, browser: Browser, width: int) -> None:
-    browser.resize(width)
+def test_the_first_page_fits_and_is_complete(site: _Site, browser: Browser) -> None:
     browser.open(site.web.address)
     browser.shows("Live, as of")
-    _is_sound(browser)
+    for width in _WIDTHS:
+        browser.resize(width)
+        _is_sound(browser)
     listed = browser.value("document.querySelectorAll('tbody tr').length")
     jobs = len(list(site.ctx.home.state.glob("*.json")))
     assert listed == jobs
@@ -84,13 +82,9 @@ def test_the_first_page_fits_and_is_complete(site: _Site, browser: Browser, widt
     assert not [each for each in browser.errors if "Security" in each]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [_PHONE, _DESKTOP])
-def test_every_page_fits_in_light_and_dark(site: _Site, browser: Browser, width: int, scheme: str) -> None:
+def test_every_page_fits_in_light_and_dark(site: _Site, browser: Browser) -> None:
     add_eventful(site.ctx)
     add_group(site.ctx, 8)
-    browser.resize(width)
-    browser.prefer(scheme)
     browser.open(site.web.address)
     for path in (
         "/job/8123",
@@ -103,20 +97,21 @@ def test_every_page_fits_in_light_and_dark(site: _Site, browser: Browser, width:
     ):
         browser.open(f"{site.origin}{path}")
         browser.shows("Live, as of")
-        _is_sound(browser)
-        shade = browser.value("getComputedStyle(document.body).backgroundColor")
-        assert (int(shade.removeprefix("rgb(").split(",")[0]) < 60) == (scheme == "dark")
+        for width, scheme in itertools.product(_WIDTHS, ("light", "dark")):
+            browser.resize(width)
+            browser.prefer(scheme)
+            _is_sound(browser)
+            shade = browser.value("getComputedStyle(document.body).backgroundColor")
+            assert (int(shade.removeprefix("rgb(").split(",")[0]) < 60) == (scheme == "dark")
     assert {urlsplit(each).netloc for each in browser.requests if each.startswith("http")} == {site.web.host}
 
 
 @pytest.mark.parametrize("count", [0, 1, 8, 200])
-@pytest.mark.parametrize("width", [_PHONE, _DESKTOP])
 def test_groups_history_and_nodes_fit_however_many_runs_there_are(
-    site: _Site, browser: Browser, width: int, count: int
+    site: _Site, browser: Browser, count: int
 ) -> None:
     add_group(site.ctx, count)
     add_history(site.ctx, count)
-    browser.resize(width)
     browser.open(site.web.address)
     shown = {
         "/groups": 1,
@@ -128,7 +123,9 @@ def test_groups_history_and_nodes_fit_however_many_runs_there_are(
     for path, rows in shown.items():
         browser.open(f"{site.origin}{path}")
         browser.shows("Live, as of")
-        _is_sound(browser)
+        for width in _WIDTHS:
+            browser.resize(width)
+            _is_sound(browser)
         listed = browser.value("document.querySelectorAll('main tbody tr').length")
         assert listed >= rows if rows else "no " in browser.text
     assert {urlsplit(each).netloc for each in browser.requests if each.startswith("http")} == {site.web.host}

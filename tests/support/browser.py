@@ -9,6 +9,8 @@ import select
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,7 +21,7 @@ _READ_FD, _WRITE_FD = 3, 4  # where Chromium reads commands, and writes answers
 
 
 class Browser:
-    """One window with one page."""
+    """A process of Chromium, and the page of its one window."""
 
     def __init__(self, folder: Path) -> None:
         """Start it with its profile in ``folder``."""
@@ -42,6 +44,7 @@ class Browser:
                 *(f"--user-data-dir={folder}", "--hide-scrollbars", "about:blank"),
             ],
             pass_fds=(commands[0], answers[1]),
+            env={**os.environ, "HOME": str(folder)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -50,10 +53,6 @@ class Browser:
         os.close(answers[1])
 
     def __enter__(self) -> Self:
-        page = self._call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self._call("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
-        for domain in ("Page", "Network", "Runtime", "Log"):
-            self._call(f"{domain}.enable")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -61,6 +60,19 @@ class Browser:
         self._process.wait()
         os.close(self._writing)
         os.close(self._reading)
+
+    @contextmanager
+    def window(self) -> Iterator[Self]:
+        """Open a private window, with nothing of those before it: no cookie, size, colour or request."""
+        window = self._call("Target.createBrowserContext")["browserContextId"]
+        page = self._call("Target.createTarget", url="about:blank", browserContextId=window)["targetId"]
+        self._session = self._call("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
+        self.requests, self.errors = [], []
+        for domain in ("Page", "Network", "Runtime", "Log"):
+            self._call(f"{domain}.enable")
+        yield self
+        self._session = ""
+        self._call("Target.disposeBrowserContext", browserContextId=window)
 
     def open(self, address: str) -> None:
         """Open a page and wait until it is loaded."""
@@ -91,11 +103,13 @@ class Browser:
             deviceScaleFactor=1,
             mobile=False,
         )
+        eventually(lambda: self.value("innerWidth") == width)
 
     def prefer(self, scheme: str) -> None:
         """Prefer ``light`` or ``dark`` pages."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self._call("Emulation.setEmulatedMedia", features=features)
+        eventually(lambda: self.value(f"matchMedia('(prefers-color-scheme: {scheme})').matches"))
 
     def switch_scripts(self, *, off: bool) -> None:
         """Run no scripts in pages opened from now on, or run them again."""
@@ -132,7 +146,7 @@ class Browser:
             self._rest += got
         line, _, self._rest = self._rest.partition(b"\0")
         message: dict[str, Any] = json.loads(line)
-        match message.get("method"):
+        match message.get("sessionId", "") == self._session and message.get("method"):
             case "Network.requestWillBeSent":
                 self.requests.append(message["params"]["request"]["url"])
             case "Log.entryAdded":
