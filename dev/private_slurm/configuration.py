@@ -104,8 +104,9 @@ def _timing(settings: Settings) -> Mapping[str, object]:
         "MinJobAge": settings.min_job_age,
         "KillWait": 5,
         "MessageTimeout": 10,
-        # No node may fail because the machine is busy or stood still; `kill_node` says which one has.
-        "SlurmdTimeout": 1800,
+        # No node may fail because the machine is busy or stood still; `kill_node` says which has. A node that
+        # misses the one question of a new slurmctld is asked again after 100 s; with N > 0, only after N/3 s.
+        "SlurmdTimeout": 0,
         "InactiveLimit": 0,
         "ReturnToService": 2,
         "RequeueExit": 77,
