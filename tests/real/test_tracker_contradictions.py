@@ -17,7 +17,14 @@ from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.tracker import Tracker
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from tests.support.followed_job import RUNNING, FollowedJob
-from tests.support.real_trackers import FORMATS, Format, TrackedProgram, install_trackers
+from tests.support.real_trackers import (
+    FORMATS,
+    Format,
+    TrackedProgram,
+    grouped,
+    install_trackers,
+    one_worker,
+)
 from tests.support.waiting import eventually
 
 CLEAN = Diagnosis(None, "", "", "")
@@ -27,7 +34,7 @@ STATES = {
     Outcome.CANCELLED: JobState.CANCELLED,
 }
 MLFLOW, WANDB, TRACKIO = FORMATS["MLflow's database"], FORMATS["W&B offline"], FORMATS["Trackio"]
-pytestmark = pytest.mark.xdist_group("tracker contradictions")
+INSPECT = FORMATS["inspect-ai .eval"]
 
 
 @pytest.fixture(autouse=True)
@@ -65,9 +72,8 @@ class TrackedJob(FollowedJob):
         return with_tracked_runs(CLEAN, self.job, self.job.tasks[""], self.look())
 
 
-@pytest.mark.parametrize("name", list(FORMATS))
-def test_a_healthy_run_contradicts_nothing(name: str, tmp_path: Path) -> None:
-    kind = FORMATS[name]
+@pytest.mark.parametrize("kind", grouped(FORMATS.values()))
+def test_a_healthy_run_contradicts_nothing(kind: Format, tmp_path: Path) -> None:
     job = TrackedJob(tmp_path, kind.tracker)
     with TrackedProgram(kind, job.files, "first") as program:
         program.log(0, 30)
@@ -82,7 +88,7 @@ def test_a_healthy_run_contradicts_nothing(name: str, tmp_path: Path) -> None:
     assert (found.tracker_says, found.cause) == ("", None)
 
 
-@pytest.mark.parametrize("kind", [MLFLOW, WANDB, FORMATS["MLflow's files"]], ids=lambda kind: kind.program)
+@pytest.mark.parametrize("kind", grouped([MLFLOW, WANDB, FORMATS["MLflow's files"]]))
 @pytest.mark.parametrize("outcome", [Outcome.FAILURE, Outcome.CANCELLED])
 def test_a_killed_run_still_runs_for_its_tracker(kind: Format, outcome: Outcome, tmp_path: Path) -> None:
     job = TrackedJob(tmp_path, kind.tracker)
@@ -95,6 +101,7 @@ def test_a_killed_run_still_runs_for_its_tracker(kind: Format, outcome: Outcome,
     assert ("wandb sync" if kind is WANDB else "set_terminated") in said
 
 
+@one_worker(MLFLOW)
 def test_a_run_that_finished_below_its_total_makes_the_success_doubtful(tmp_path: Path) -> None:
     job = TrackedJob(tmp_path, Tracker.MLFLOW)
     with TrackedProgram(MLFLOW, job.files, "first") as program:
@@ -105,6 +112,7 @@ def test_a_run_that_finished_below_its_total_makes_the_success_doubtful(tmp_path
     assert (found.cause, found.doubt) == (INCOMPLETE, "MLflow says finished at step 19 of 60")
 
 
+@one_worker(MLFLOW)
 def test_a_run_that_finished_before_the_job_failed_is_named(tmp_path: Path) -> None:
     job = TrackedJob(tmp_path, Tracker.MLFLOW)
     with TrackedProgram(MLFLOW, job.files, "first") as program:
@@ -114,7 +122,7 @@ def test_a_run_that_finished_before_the_job_failed_is_named(tmp_path: Path) -> N
     assert "MLflow says finished, but the job failed" in job.ended(Outcome.FAILURE).tracker_says
 
 
-@pytest.mark.parametrize("kind", [MLFLOW, WANDB], ids=lambda kind: kind.program)
+@pytest.mark.parametrize("kind", grouped([MLFLOW, WANDB]))
 def test_a_failed_run_of_a_success_is_named_and_of_a_cancelled_job_is_not(
     kind: Format, tmp_path: Path
 ) -> None:
@@ -127,7 +135,7 @@ def test_a_failed_run_of_a_success_is_named_and_of_a_cancelled_job_is_not(
     assert job.ended(Outcome.CANCELLED).tracker_says == ""
 
 
-@pytest.mark.parametrize("kind", [MLFLOW, WANDB], ids=lambda kind: kind.program)
+@pytest.mark.parametrize("kind", grouped([MLFLOW, WANDB]))
 @pytest.mark.parametrize(("second", "count"), [("second", 1), ("first", 0)])
 def test_a_requeued_job_whose_tracker_begins_a_new_run_did_not_resume(
     kind: Format, second: str, count: int, tmp_path: Path
@@ -152,6 +160,7 @@ def test_a_requeued_job_whose_tracker_begins_a_new_run_did_not_resume(
     assert all("did not resume" in each.text and each.is_quiet for each in said)
 
 
+@one_worker(TRACKIO)
 def test_an_alert_that_the_program_sends_to_trackio_is_told_once(tmp_path: Path) -> None:
     job = TrackedJob(tmp_path, Tracker.TRACKIO)
     with TrackedProgram(TRACKIO, job.files, "first") as program:
@@ -164,11 +173,11 @@ def test_an_alert_that_the_program_sends_to_trackio_is_told_once(tmp_path: Path)
     assert [each.text for each in told] == ["Loss spike: first is odd (step 59)"]
 
 
+@one_worker(INSPECT)
 def test_the_log_of_a_failed_evaluation_is_evidence(tmp_path: Path) -> None:
-    kind = FORMATS["inspect-ai .eval"]
     job = TrackedJob(tmp_path, Tracker.INSPECT)
     job.job = replace(job.job, settings=JobSettings())
-    with TrackedProgram(kind, job.files, "first") as program:
+    with TrackedProgram(INSPECT, job.files, "first") as program:
         program.log(0, 30)
         program.end(1)
     (path,) = job.files.glob("*.eval")

@@ -17,11 +17,18 @@ from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.logs.tracker import Cursor, RunStatus, Tracker, TrackerRun
 from jobmon_core.observe.trackers.readers import look
 from jobmon_core.system.json_codec import from_json, to_json
-from tests.support.real_trackers import FORMATS, Format, TrackedProgram, install_trackers
+from tests.support.real_trackers import (
+    FORMATS,
+    Format,
+    TrackedProgram,
+    grouped,
+    install_trackers,
+    one_worker,
+)
 
 # of these the files say how a run ended
 WITH_STATUS = (Tracker.WANDB, Tracker.MLFLOW, Tracker.INSPECT)
-WITH_FAILURE = [name for name, kind in FORMATS.items() if kind.tracker in WITH_STATUS]
+WITH_FAILURE = [kind for kind in FORMATS.values() if kind.tracker in WITH_STATUS]
 
 
 @dataclass(frozen=True)
@@ -63,17 +70,12 @@ def by_name(runs: tuple[TrackerRun, ...]) -> dict[str, TrackerRun]:
     return named
 
 
-def grouped(names: list[str]) -> list[object]:
-    """Return parameters of which each is tested by one worker, since its story takes a while."""
-    return [pytest.param(name, marks=pytest.mark.xdist_group(f"trackers {name}")) for name in names]
-
-
-@pytest.fixture(scope="module", params=grouped(list(FORMATS)))
+@pytest.fixture(scope="module", params=grouped(FORMATS.values()))
 def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Story:
     """Let a library log two runs, and look in between."""
     if why := install_trackers():
         pytest.skip(why)
-    kind = FORMATS[request.param]
+    kind = request.param
     folder = tmp_path_factory.mktemp("trackers") / "logs"
     watcher, scenes = Watcher(kind, folder), {}
     with TrackedProgram(kind, folder, "first") as first:
@@ -179,11 +181,11 @@ def test_a_torn_tail_costs_at_most_what_is_torn(story: Story) -> None:
     assert is_loss_of(run, range(run.step + 1))
 
 
-@pytest.mark.parametrize("name", grouped(WITH_FAILURE))
-def test_a_run_that_failed_says_so(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", grouped(WITH_FAILURE))
+def test_a_run_that_failed_says_so(kind: Format, tmp_path: Path) -> None:
     if why := install_trackers():
         pytest.skip(why)
-    kind, folder = FORMATS[name], tmp_path / "logs"
+    folder = tmp_path / "logs"
     with TrackedProgram(kind, folder, "bad") as program:
         program.log(0, 10)
         program.end(3)
@@ -200,7 +202,7 @@ def test_a_run_that_failed_says_so(name: str, tmp_path: Path) -> None:
         assert run.failures[0].startswith("sample 10: ValueError")
 
 
-@pytest.mark.xdist_group("trackers Trackio")
+@one_worker(FORMATS["Trackio"])
 def test_an_alert_of_trackio_keeps_its_level_and_its_id(tmp_path: Path) -> None:
     if why := install_trackers():
         pytest.skip(why)

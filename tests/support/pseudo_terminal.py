@@ -15,13 +15,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tests.support.waiting import PATIENCE_S, eventually
-from tests.support.warm_jobmon import StartedJobmon, start_jobmon
+from tests.support.warm_jobmon import Started, start_jobmon
 
 
 class PseudoTerminal:
     """A running jobmon command and everything that it has written to its terminal."""
 
-    def __init__(self, process: subprocess.Popen[bytes] | StartedJobmon, leader: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes] | Started, leader: int) -> None:
         self._process = process
         self._leader = leader
         self._written = bytearray()

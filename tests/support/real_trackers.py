@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+import pytest
+
 from jobmon_core.domain.logs.tracker import Tracker
+from tests.support.warm_jobmon import start_program
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _VENV = _CHECKOUT / ".venv-trackers"
 _PROGRAMS = _CHECKOUT / "tests" / "real" / "programs" / "trackers"
 _INSTALL_S, _END_S = 900.0, 300.0
+_IMPORTED = {  # by the programs, or by the library when it is used
+    Tracker.TENSORBOARD: (
+        "tensorboardX",
+        "tensorboard.summary",
+        "tensorboard.backend.event_processing.event_file_loader",
+    ),
+    Tracker.WANDB: ("wandb",),
+    Tracker.MLFLOW: ("mlflow", "mlflow.store.tracking.sqlalchemy_store", "mlflow.store.tracking.file_store"),
+    Tracker.TRACKIO: ("huggingface_hub",),  # it reads the environment when it is imported
+    Tracker.INSPECT: ("inspect_ai", "inspect_ai.scorer"),
+}
 
 
 @dataclass(frozen=True)
@@ -50,20 +66,23 @@ def install_trackers() -> str:
     return "" if done.returncode == 0 else done.stderr.strip().rpartition("\n")[2]
 
 
+def grouped(kinds: Iterable[Format]) -> list[object]:
+    """Return parameters of which those of one library are tested by one worker, which loads it once."""
+    names = {kind: name for name, kind in FORMATS.items()}
+    return [pytest.param(kind, id=names[kind], marks=one_worker(kind)) for kind in kinds]
+
+
+def one_worker(kind: Format) -> pytest.MarkDecorator:
+    """Return the mark of a test that needs the library of a format."""
+    return pytest.mark.xdist_group(f"tracker {kind.tracker}")
+
+
 class TrackedProgram:
     """A program that logs to a tracker when it is told so, for the time of a ``with`` block."""
 
     def __init__(self, kind: Format, folder: Path, run: str, *more: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._log = folder.parent / f"{run}.log"
-        command = [
-            f"{_VENV}/bin/python",
-            f"{_PROGRAMS}/{kind.program}",
-            str(folder),
-            run,
-            *kind.arguments,
-            *more,
-        ]
         environment = {
             "PATH": os.defpath,
             "HOME": str(folder.parent),
@@ -71,16 +90,15 @@ class TrackedProgram:
             "WANDB_SILENT": "true",
             "GIT_PYTHON_REFRESH": "quiet",
         }
+        python = (f"{_VENV}/bin/python", *_IMPORTED[kind.tracker])
+        argv = (f"{_PROGRAMS}/{kind.program}", str(folder), run, *kind.arguments, *more)
+        (stdin, write_end), (read_end, stdout) = os.pipe(), os.pipe()
+        self._orders, self._answers = os.fdopen(write_end, "w"), os.fdopen(read_end)
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                cwd=folder.parent,
-                env=environment,
-            )
+            streams = (stdin, stdout, log.fileno())
+            self._process = start_program(python, argv, folder.parent, environment, streams)
+        os.close(stdin)
+        os.close(stdout)
 
     def __enter__(self) -> Self:
         return self
@@ -91,21 +109,26 @@ class TrackedProgram:
     def log(self, start: int, end: int) -> None:
         """Let it log the steps from ``start`` to before ``end``, and wait until they are written."""
         self._order(f"log {start} {end}")
-        assert self._process.stdout
-        while (line := self._process.stdout.readline().strip()) != "done":
+        while (line := self._answers.readline().strip()) != "done":
             assert line, self._log.read_text("utf-8", "replace")[-3000:]
 
     def end(self, code: int = 0) -> None:
         """Let it end with this code."""
         self._order(f"end {code}")
-        self._process.communicate(timeout=_END_S)
+        self._close()
 
     def kill(self) -> None:
         """Kill it, without a chance to write more."""
         self._process.kill()
-        self._process.communicate()
+        self._close()
 
     def _order(self, text: str) -> None:
-        assert self._process.stdin
-        self._process.stdin.write(f"{text}\n")
-        self._process.stdin.flush()
+        self._orders.write(f"{text}\n")
+        self._orders.flush()
+
+    def _close(self) -> None:
+        """Wait until it has ended, and so have all that it started with its output."""
+        with suppress(BrokenPipeError):
+            self._orders.close()
+        self._process.wait(_END_S)
+        self._answers.close()

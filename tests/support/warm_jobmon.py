@@ -3,6 +3,7 @@
 A new Python takes 40 to 400 ms of CPU time to import what a command needs, and the tests run thousands of
 commands. The fork has the arguments, the environment, the working folder and the standard streams that the
 command would have, and no other open file. It differs in its command line in /proc, and in what is imported.
+Programs that need a heavy library of another environment start in the same way.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 from collections.abc import Mapping, Sequence
@@ -65,7 +67,7 @@ def run_jobmon(
         subprocess.TimeoutExpired: it, or a process that it has left, did not close its output in time.
     """
     argv, given = [sys.executable, "-m", "jobmon", *arguments], stdin.encode()
-    request = _request(arguments, cwd, env, new_session=new_session)
+    request = _jobmon_request(arguments, cwd, env, new_session=new_session)
     if len(given) > _MAX_STDIN or not request:
         return run_program((*_SETSID, *argv) if new_session else argv, cwd, env, stdin, timeout_s)
     (stdin_end, write_end), *outputs = [os.pipe() for _ in range(3)]
@@ -75,7 +77,7 @@ def run_jobmon(
     finally:
         os.close(write_end)
     try:
-        read_ends.append(_ask(request, (stdin_end, *(end for _, end in outputs))))
+        read_ends.append(_ask(_server(), request, (stdin_end, *(end for _, end in outputs))))
     finally:
         for end in (stdin_end, *(end for _, end in outputs)):
             os.close(end)
@@ -90,23 +92,32 @@ def run_jobmon(
 
 def start_jobmon(
     arguments: Sequence[str], cwd: Path, env: Mapping[str, str], terminal: int
-) -> subprocess.Popen[bytes] | StartedJobmon:
+) -> subprocess.Popen[bytes] | Started:
     """Start jobmon on a terminal, given by its descriptor, which becomes its controlling terminal."""
-    if request := _request(arguments, cwd, env, new_session=True):
-        return StartedJobmon(_ask(request, (terminal,) * 3))
+    if request := _jobmon_request(arguments, cwd, env, new_session=True):
+        return Started(_ask(_server(), request, (terminal,) * 3))
     argv = [sys.executable, "-c", _ON_TERMINAL, *arguments]
     return subprocess.Popen(argv, stdin=terminal, stdout=terminal, stderr=terminal, cwd=cwd, env=env)
 
 
-class StartedJobmon:
-    """A jobmon that runs, with those methods of `subprocess.Popen` that the tests need."""
+def start_program(
+    python: tuple[str, ...], argv: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Sequence[int]
+) -> Started:
+    """Start a program, given by its file, of ``python``: its path, and the modules that it has imported."""
+    return Started(_ask(_server(python), _request(argv[0], argv[1:], cwd, env, new_session=False), streams))
+
+
+class Started:
+    """A program that runs, with those methods of `subprocess.Popen` that the tests need."""
 
     def __init__(self, status_end: int) -> None:
         """``status_end`` is what the process id, and at the end the wait status, is read from."""
         self._status = open(status_end, "rb", buffering=0)  # noqa: SIM115 - until the process has ended
         self._read = b""
         while b" " not in self._read:
-            self._read += self._status.read(1)
+            byte = self._status.read(1)
+            assert byte, "the Python that is forked has ended"
+            self._read += byte
         self.pid = int(self._read)
         self._code: int | None = None
 
@@ -140,17 +151,27 @@ class StartedJobmon:
         return self._code
 
 
-def _request(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], *, new_session: bool) -> bytes:
+def _request(
+    program: str, arguments: Sequence[str], cwd: Path, env: Mapping[str, str], *, new_session: bool
+) -> bytes:
+    """Return the request for a fork that runs a program, or jobmon if that is empty."""
+    return json.dumps([program, list(arguments), str(cwd), dict(env), new_session]).encode()
+
+
+def _jobmon_request(
+    arguments: Sequence[str], cwd: Path, env: Mapping[str, str], *, new_session: bool
+) -> bytes:
     """Return the request for a fork; empty if only a new Python can run jobmon with such an environment."""
-    request = json.dumps([list(arguments), str(cwd), dict(env), new_session]).encode()
-    return request if len(request) <= _MAX_REQUEST and _read_at_start(env) == _server()[1] else b""
+    request = _request("", arguments, cwd, env, new_session=new_session)
+    fits = len(request) <= _MAX_REQUEST and _read_at_start(env) == _read_at_start(_environment())
+    return request if fits else b""
 
 
-def _ask(request: bytes, streams: Sequence[int]) -> int:
-    """Have jobmon run with these streams; return the end of a pipe that its status is read from."""
+def _ask(server: socket.socket, request: bytes, streams: Sequence[int]) -> int:
+    """Have a program run with these streams; return the end of a pipe that its status is read from."""
     status_end, write_end = os.pipe()
     try:
-        socket.send_fds(_server()[0], [request], [*streams, write_end])
+        socket.send_fds(server, [request], [*streams, write_end])
     finally:
         os.close(write_end)
     return status_end
@@ -181,16 +202,24 @@ def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
 
 
 @functools.cache
-def _server() -> tuple[socket.socket, dict[str, str]]:
-    """Start the Python that is forked; return its socket, and what it read from the environment."""
+def _environment() -> dict[str, str]:
+    """Return the environment of the Python that is forked for jobmon."""
+    return dict(os.environ)
+
+
+@functools.cache
+def _server(python: tuple[str, ...] = ()) -> socket.socket:
+    """Start a Python that is forked, that of jobmon or another; return its socket."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    program, *imported = python or (sys.executable,)
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-P", __file__, str(theirs.fileno())],
+            [program, "-P", __file__, str(theirs.fileno()), *imported],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.PIPE,  # streams without a position
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env={"PATH": os.defpath, "HOME": tempfile.gettempdir()} if python else _environment(),
         )
 
     def stop() -> None:
@@ -198,7 +227,7 @@ def _server() -> tuple[socket.socket, dict[str, str]]:
         process.wait()
 
     atexit.register(stop)
-    return ours, _read_at_start(os.environ)
+    return ours
 
 
 def _serve(requests: socket.socket) -> None:
@@ -219,6 +248,8 @@ def _serve(requests: socket.socket) -> None:
                     return
                 *streams, status = descriptors
                 if not (pid := os.fork()):
+                    selector.close()
+                    requests.detach()
                     _run(request, streams)
                 for descriptor in streams:
                     os.close(descriptor)
@@ -232,8 +263,8 @@ def _write_status(status: int, text: bytes) -> None:
 
 
 def _run(request: bytes, streams: list[int]) -> NoReturn:
-    """Run jobmon."""
-    arguments, cwd, env, new_session = json.loads(request)
+    """Run jobmon, or the program."""
+    program, arguments, cwd, env, new_session = json.loads(request)
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
     os.closerange(len(streams), os.sysconf("SC_OPEN_MAX"))
@@ -246,24 +277,30 @@ def _run(request: bytes, streams: list[int]) -> NoReturn:
     os.environ.clear()
     os.environ.update(env)
     time.tzset()
-    sys.path.insert(0, cwd)
     sys.argv[1:] = arguments
+    if program:
+        sys.argv[0] = program
+        sys.path.insert(0, str(Path(program).parent))
+        runpy.run_path(program, run_name="__main__")
+        sys.exit()
+    sys.path.insert(0, cwd)
     runpy.run_module("jobmon", run_name="__main__", alter_sys=True)
     raise AssertionError("jobmon ends its process")
 
 
-def _import_all() -> None:
-    for name in ("jobmon", "jobmon_core"):
+def _import_all(names: Sequence[str]) -> None:
+    """Import these modules, if there are none all of jobmon."""
+    for name in () if names else ("jobmon", "jobmon_core"):
         package = import_module(name)
         for module in pkgutil.walk_packages(package.__path__, f"{name}."):
             if not module.name.endswith("__main__"):
                 import_module(module.name)
-    for name in _IMPORTED_LATER:
+    for name in names or _IMPORTED_LATER:
         import_module(name)
     gc.collect()
     gc.freeze()  # or each collection would copy the memory
 
 
 if __name__ == "__main__":
-    _import_all()
+    _import_all(sys.argv[2:])
     _serve(socket.socket(fileno=int(sys.argv[1])))
