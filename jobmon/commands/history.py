@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from jobmon.views.history import (
     csv_text,
     history_json,
     history_lines,
+    no_cost_lines,
     run_json,
     totals_json,
     totals_lines,
@@ -43,6 +45,7 @@ from jobmon_core.app.history.look import (
 )
 from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.job.history.totals import BY, SORTS, Wanted
+from jobmon_core.domain.slurm.states import JobState, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -104,6 +107,8 @@ examples:
   jobmon history backfill --since 90d"""
 _BACKFILL, _BACKFILL_S = "backfill", 30 * 86_400.0
 _SHOWN = 20  # runs, unless -n says more
+_OUTCOMES = (*Outcome, "doubtful")
+_STATES: tuple[str, ...] = (*_OUTCOMES, *JobState)
 
 
 def add_arguments(parser: Parser) -> None:
@@ -115,7 +120,7 @@ def add_arguments(parser: Parser) -> None:
     text = "only runs that ended since, e.g. 36h, 30d"
     parser.add_argument("--since", type=period_s, metavar="TIME", help=text)
     text = "only runs with this state or outcome: success, failure, cancelled, doubtful, TIMEOUT ..."
-    parser.add_argument("--state", default="", metavar="STATE", help=text)
+    parser.add_argument("--state", type=_state, default="", metavar="STATE", help=text)
     parser.add_argument("--cause", default="", metavar="GLOB", help="only runs with this cause, e.g. 'cuda*'")
     parser.add_argument("--node", default="", metavar="GLOB", help="only runs on this node")
     text = f"totals instead of single runs, by {listed(BY, len(BY))}"
@@ -128,6 +133,14 @@ def add_arguments(parser: Parser) -> None:
     add_json(parser)
     parser.add_argument("--html", metavar="FILE", help="write a page with charts; - is stdout")
     parser.add_argument("--csv", action="store_true", help="print CSV with the keys of the JSON as header")
+
+
+def _state(text: str) -> str:
+    alike = [state for state in _STATES if state.lower() == text.lower()]
+    if text and not alike:
+        outcomes = ", ".join(_OUTCOMES)
+        raise argparse.ArgumentTypeError(f"{text!r} is no state of Slurm, and none of {outcomes}")
+    return text if text in alike else "".join(alike[:1])
 
 
 def run(options: Options) -> int:
@@ -188,7 +201,8 @@ def _print_totals(ctx: Context, options: Options) -> None:
     rows = past_totals(ctx, _wanted(ctx, options), options.by, options.sort)
     lines = totals_lines(rows, options.by, table_console())
     if options.cost:
-        lines = chain(lines, budget_lines(history_budgets(ctx), table_console()))
+        console = table_console()
+        lines = chain(lines, no_cost_lines(rows, console), budget_lines(history_budgets(ctx), console))
     _print(options, lambda: totals_json(rows), lambda: totals_json(rows), lines)
 
 

@@ -63,7 +63,12 @@ def cost_lines(past: Past, now_s: float, console: Console) -> Lines:
     rows = [_cost_row(run, now_s) for run in past.runs]
     yield from table_lines(_COST_HEADERS, rows, console, _STEPS)
     yield from _sums(past, console)
-    if all(total.cost is None for total in past.totals):
+    yield from no_cost_lines(past.totals, console)
+
+
+def no_cost_lines(totals: Sequence[RunTotals], console: Console) -> Lines:
+    """Yield why no run has a cost, if so."""
+    if totals and all(total.cost is None for total in totals):
         yield from console.prose(_NO_COST, hanging="  ")
 
 

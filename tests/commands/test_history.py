@@ -96,6 +96,15 @@ def test_totals_are_those_of_the_wanted_runs(past: Shell) -> None:
     assert "cuda_oom" in past.jobmon("history", "--by", "cause", "--sort", "gpu-hours").stdout
 
 
+def test_a_state_is_known_in_any_case_and_a_wrong_one_refused(past: Shell) -> None:
+    """ "No such run" would be false of `--state failed`."""
+    for word in ("failed", "FAILED", "Failure"):
+        assert len(json.loads(past.jobmon("history", "--state", word, "--json").stdout)["runs"]) == 2
+    wrong = past.jobmon("history", "--state", "fial")
+    assert wrong.returncode == 2
+    assert "'fial' is no state of Slurm, and none of success, failure, cancelled" in wrong.stderr
+
+
 def test_the_page_is_written_for_the_user_alone_and_replaces_an_older_one(past: Shell) -> None:
     page = past.work / "history.html"
     page.write_text("old")
@@ -245,7 +254,9 @@ def test_without_prices_nothing_is_said_about_cost(past: Shell) -> None:
         text = past.jobmon("history", *arguments).stdout.lower()
         assert "cost" not in text
         assert "price" not in text
-    assert "no run has a cost: `prices` in config.json" in past.jobmon("history", "--cost").stdout
+    for arguments in ((), ("--by", "month")):
+        text = past.jobmon("history", *arguments, "--cost").stdout
+        assert "no run has a cost: `prices` in config.json" in text
 
 
 def test_check_says_what_the_whole_time_limit_costs_if_there_are_prices(shell: Shell) -> None:
