@@ -150,8 +150,10 @@ def _look_up(scheduler: Scheduler, ref: JobRef) -> JobRow:
         if rows:
             return rows[-1]
     errors = [answer.why for answer in (record, accounting) if isinstance(answer, Unreachable)]
-    if errors:
-        raise SchedulerUnavailable(f"job {ref} cannot be looked up now: {'; '.join(errors)}; try again later")
+    if errors:  # usually with the same cause
+        is_missing = errors[0].endswith("not found on PATH")
+        hint = "run this on a host that has it" if is_missing else "try again later"
+        raise SchedulerUnavailable(f"job {ref} cannot be looked up now: {errors[0]}; {hint}")
     raise UnknownJob(
         f"unknown job {ref}: neither the scheduler nor its accounting lists it; check the job id"
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import time
@@ -25,6 +26,7 @@ MAX_POD_BYTES = 16 << 20  # of what kubectl prints, for ``max_bytes``: a pod may
 _REAP_S = 2.0  # a killed program ends at once, unless it hangs in the kernel (a dead file system)
 # the last of the four errors of a Slurm command without its configuration
 _NO_SLURM_CONF = "Could not establish a configuration source"
+_LOG_OF_KUBECTL = re.compile(r"^[EWI]\d{4} .*$", re.MULTILINE)
 _ERROR_CHARS = 400  # characters of a program's error that fit in a message
 
 
@@ -41,7 +43,8 @@ class Ran(NamedTuple):
         """The program's error output as one line that starts with the program's name."""
         code = self.exit_code
         end = f"killed by signal {-code}" if code < 0 else f"failed with exit code {code}"
-        output = self.stderr.strip() or self.stdout.strip() or end
+        errors = _LOG_OF_KUBECTL.sub("", self.stderr).strip() or self.stderr.strip()
+        output = errors or self.stdout.strip() or end
         # Slurm's commands start their errors with their own name
         prefix = f"{self.argv[0]}: "
         if _NO_SLURM_CONF in output:

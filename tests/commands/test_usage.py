@@ -191,7 +191,8 @@ def test_an_sbatch_that_can_not_be_run_is_told_with_its_reason(shell: Shell) -> 
 def test_without_slurm_a_job_can_not_be_looked_up_and_it_is_said_why(shell: Shell) -> None:
     done = shell.jobmon("watch", "4711")
     assert done.returncode == 69
-    assert "job 4711 cannot be looked up now: scontrol: not found on PATH" in complaint(done)
+    said = "job 4711 cannot be looked up now: scontrol: not found on PATH; run this on a host that has it"
+    assert said in complaint(done)
 
 
 def test_a_home_that_is_no_folder_is_told_and_nothing_is_submitted(shell: Shell) -> None:

@@ -148,6 +148,11 @@ class TestErrorText:
         ran = Ran(("sacct",), 1, "", "".join(f"sacct: {error}\n" for error in errors))
         assert ran.error_text == "sacct: found no slurm.conf"
 
+    def test_the_log_of_kubectl_does_not_hide_its_error(self) -> None:
+        log = 'E1130 02:43:19.488034    5318 memcache.go:265] "Unhandled Error" err="..."\n'
+        assert Ran(("kubectl",), 1, "", f"{log}{log}refused\n").error_text == "kubectl: refused"
+        assert Ran(("kubectl",), 1, "", log).error_text.startswith("kubectl: E1130")
+
     def test_an_error_on_stdout_counts_if_stderr_is_empty(self) -> None:
         assert Ran(("squeue",), 1, "no\n", "").error_text == "squeue: no"
 

@@ -35,7 +35,10 @@ _PERSIST_S = 300
 _MAX_SOCKET_PATH = 49  # characters of the folder; the kernel takes 107 for a socket, and ssh adds 58
 _MAX_WHY = 300
 _CHANGED_KEY = "REMOTE HOST IDENTIFICATION HAS CHANGED"
-_NOISE = re.compile(r"@+|\s*|@ .* @|Offending .*|  .*ssh-keygen .*|remove with:")
+_LOG_OF_KUBECTL = r"[EWI]\d{4} .*"
+_NOISE = re.compile(
+    r"@+|\s*|@ .* @|Offending .*|  .*ssh-keygen .*|remove with:|[EWI]\d{4} .*"
+)  # the last: log of kubectl
 
 
 def ask(runner: Runner, host: Host, script: str, environment: Mapping[str, str]) -> str | Unreachable:

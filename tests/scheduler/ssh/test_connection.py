@@ -42,6 +42,7 @@ def ran(code: int, stdout: str = "", stderr: str = "") -> Ran:
         ),
         (ran(0, "\nN-begin\nboot b\n"), "box gave no complete answer: ssh ended with exit code 0"),
         (ran(0, "\nM-begin\nboot b\n\nM-end\n"), "box gave no complete answer"),
+        (ran(1, "", "E1130 02:43:19.4 53 memcache.go:265] x\nrefused\n"), "no complete answer: ssh: refused"),
         (ran(127, "", "sh: not found"), "box gave no complete answer: ssh: sh: not found"),
         (TimedOut(("ssh",), 60.0), "ssh: no answer within 60 s"),
         (TooLong(("ssh",), 8 << 20), "ssh: stopped, since its answer is longer than 8 MiB"),
