@@ -125,7 +125,7 @@ def _isolated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """Remove the user's home, cluster and webhooks from the environment."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("JOBMON_HOME", str(tmp_path / "jobmon"))
-    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "no-cluster" / "slurm.conf"))
+    monkeypatch.setenv("SLURM_CONF", os.devnull)  # names no cluster, so Slurm's commands refuse it at once
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     for variable in ("JOBMON_SUCCESS_WEBHOOK", "JOBMON_ERROR_WEBHOOK"):
         monkeypatch.delenv(variable, raising=False)

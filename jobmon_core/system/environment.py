@@ -113,6 +113,14 @@ def controller_fingerprint(environment: Mapping[str, str]) -> str:
     return _checksum([*values, dir_of_program(QUERY_PROGRAMS[0], environment)])
 
 
+def missing_slurm_conf(environment: Mapping[str, str]) -> str:
+    """Return why Slurm's commands cannot work: each waits a minute for a file that does not exist."""
+    path = environment.get("SLURM_CONF", "")
+    if not path or os.access(path, os.R_OK):
+        return ""
+    return f"{path}, which $SLURM_CONF names, does not exist or cannot be read"
+
+
 def dir_of_program(program: str, environment: Mapping[str, str]) -> str:
     """Return the absolute path of the first folder on PATH that has the program, empty if none has."""
     for folder in environment.get("PATH", os.defpath).split(os.pathsep):

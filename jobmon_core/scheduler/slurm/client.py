@@ -11,7 +11,8 @@ from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.log_paths import LogPaths, templates_from_record
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, Unreachable
 from jobmon_core.scheduler.slurm import commands, scontrol, squeue, values
-from jobmon_core.system.runner import Ran, Runner
+from jobmon_core.system.environment import missing_slurm_conf
+from jobmon_core.system.runner import NotStarted, Ran, Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -47,6 +48,8 @@ class SlurmScheduler:
         self._timeout_s = timeout_s
         self._version: Version | None = None
         self._fields: tuple[str, ...] | None = None  # that this sacct supports, if it lacks some of the usual
+        # if it exists now, no query looks again: its file system may hang, and a monitor goes on
+        self._lacked_conf = bool(missing_slurm_conf(os.environ))
 
     def ask_queue(self, user: str) -> str | Unreachable:
         """See `Scheduler`."""
@@ -182,6 +185,8 @@ class SlurmScheduler:
         return ""
 
     def _run(self, argv: Sequence[str], within_s: float = NO_HURRY_S) -> Result:
+        if self._lacked_conf and (why := missing_slurm_conf(os.environ)):
+            return NotStarted(tuple(argv), why)
         return self._runner.capture(argv, min(self._timeout_s, within_s))
 
     def _ask(self, argv: Sequence[str]) -> Ran | Unreachable:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.before.checks.facts import SubmissionAnswer
@@ -16,6 +15,7 @@ from jobmon_core.domain.slurm.log_paths import literal
 from jobmon_core.scheduler.slurm import commands, sbatch_output, values
 from jobmon_core.scheduler.slurm.client import version_of
 from jobmon_core.scheduler.slurm.site_records import read_partitions
+from jobmon_core.system.environment import missing_slurm_conf
 from jobmon_core.system.runner import NotStarted, Ran, succeeded
 
 if TYPE_CHECKING:
@@ -40,9 +40,8 @@ _PREFIX = re.compile(r"^(?:sbatch|allocation failure|error|fatal): ")
 
 def test_only(runner: Runner, arguments: Sequence[str], environment: Mapping[str, str]) -> SubmissionAnswer:
     """The answer; the ``SBATCH_*`` of ``environment`` count as options."""
-    configuration = environment.get("SLURM_CONF", "")
-    if configuration and not Path(configuration).exists():
-        return SubmissionAnswer(None, f"{configuration}, which $SLURM_CONF names, does not exist")
+    if why := missing_slurm_conf(environment):
+        return SubmissionAnswer(None, why)
     given = {name: value for name, value in environment.items() if name.startswith(_OF_SBATCH)}
     answer = runner.capture_with(given, ["sbatch", "--test-only", *arguments], _TIMEOUT_S)
     return read_test_only(answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +51,22 @@ class TestQueue:
 
     def test_no_jobs_is_an_answer(self) -> None:
         assert answering("squeue", said("")).ask_queue("me") == ""
+
+    def test_without_its_configuration_slurm_is_not_asked(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Its commands would wait for a minute each."""
+        conf = tmp_path / "slurm.conf"
+        monkeypatch.setenv("SLURM_CONF", str(conf))
+        slurm = answering("squeue", recorded("queue"))
+        assert why(slurm.ask_queue("me")) == (
+            f"squeue: {conf}, which $SLURM_CONF names, does not exist or cannot be read"
+        )
+        conf.touch()
+        assert slurm.ask_queue("me") == recorded("queue").stdout
+        slurm = answering("squeue", recorded("queue"))
+        conf.unlink()  # a monitor does not look: the file system may hang
+        assert slurm.ask_queue("me") == recorded("queue").stdout
 
     @pytest.mark.parametrize(
         ("name", "words"),

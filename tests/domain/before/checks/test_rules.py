@@ -333,9 +333,8 @@ def test_what_sbatch_answers() -> None:
     refused = script.test_only(_facts(test_only=SubmissionAnswer(False, "Invalid account")))
     assert refused.severity is Severity.CRITICAL
     assert refused.advice.endswith("sbatch refuses such a job, or it never starts.")  # by EnforcePartLimits
-    assert (
-        script.test_only(_facts(test_only=SubmissionAnswer(None, "no answer"))).severity is Severity.UNKNOWN
-    )
+    silent = script.test_only(_facts(test_only=SubmissionAnswer(None, "no answer")))
+    assert silent.severity is Severity.WARNING  # "no problem found, you can submit it" would be false
     later = SubmissionAnswer(True, "sbatch accepts the job", 11_000, "n17", "main")
     assert script.test_only(_facts(now_s=200.0, test_only=later)).text.endswith("it could start in 3h on n17")
     never = later._replace(starts_s=20_000_000_000)  # behind a job without a time limit

@@ -162,7 +162,9 @@ def test_only(facts: Facts) -> Finding:
     if answer is None:
         return unknown("the job is not for Slurm, or its script cannot be read")
     if answer.accepted is None:
-        return unknown(f"Slurm did not say whether it accepts the job: {answer.text}")
+        return warned(
+            f"Slurm did not say whether it accepts the job: {answer.text}", "Check again once Slurm answers."
+        )
     if not answer.accepted:
         return failed(
             f"refused: {answer.text}",
