@@ -20,8 +20,10 @@ from jobmon.errors import UsageError, say
 from jobmon.views.html.refusal import refusal
 from jobmon_core.app.web.serve import (
     TOKEN_VALID_S,
+    PageProcess,
     WebServer,
     answer_lines,
+    forked_pages,
     loopback_port,
     ssh_line,
     user_socket,
@@ -53,7 +55,6 @@ examples:
   jobmon web --port 8765"""
 _LAPTOP_PORT = 8765
 _IDLE_S = 3600.0
-_PAGES_IDLE = "2m"  # without a visitor, after which what makes the pages ends
 _MAX_PORT = 65_535
 
 
@@ -82,9 +83,7 @@ def run(options: Options) -> int:
             raise UsageError("--stdio opens no port and connects to nothing")
         from jobmon.commands.pages.site import WebPages
 
-        pages = WebPages(open_context(), can_act=options.allow_actions)
-        pages.prepare()
-        answer_lines(pages, options.idle)
+        answer_lines(WebPages(open_context(), can_act=options.allow_actions), options.idle)
         return 0
     try:
         _serve(options)
@@ -96,10 +95,14 @@ def run(options: Options) -> int:
 
 
 def _serve(options: Options) -> None:
-    actions = ["--allow-actions"] if options.allow_actions else []
-    pages: tuple[str, ...] = (*jobmon_command(), "web", "--stdio", "--idle", _PAGES_IDLE, *actions)
+    words = ("web", "--stdio", *(["--allow-actions"] if options.allow_actions else []))
     if options.connect:
-        pages = _pages_of(options.connect, ("web", "--stdio", *actions))
+        pages = PageProcess(_pages_of(options.connect, words))
+    else:
+        from jobmon.commands.pages.site import WebPages
+
+        answer = WebPages(open_context(), can_act=options.allow_actions)
+        pages = forked_pages(answer, (*jobmon_command(), *words))
     if options.port is None and not options.connect:
         with user_socket(os.environ) as (listener, path):
             _server(options, pages, _LAPTOP_PORT, lambda: _explain_socket(path)).serve(listener)
@@ -120,7 +123,7 @@ def _pages_of(host: str, words: tuple[str, ...]) -> tuple[str, ...]:
     return RemoteJobmon(ctx, host).argv_of(RemoteCommand(words, {}))
 
 
-def _server(options: Options, pages: tuple[str, ...], port: int, explain: Callable[[], None]) -> WebServer:
+def _server(options: Options, pages: PageProcess, port: int, explain: Callable[[], None]) -> WebServer:
     told: list[str] = []
 
     def announce(token: str) -> None:

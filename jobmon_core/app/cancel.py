@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.recover import RecoveryResult, name_of
+from jobmon_core.app.jobs.find import name_of
+from jobmon_core.app.recover import RecoveryResult
 from jobmon_core.app.restarts.lineages import end
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.lifecycle.health import Health, find_watched, job_status

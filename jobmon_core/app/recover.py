@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.jobs.find import find_job
+from jobmon_core.app.jobs.find import find_job, name_of
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.delivery.outbox import reopened
 from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid, SchedulerMissing
@@ -167,11 +167,6 @@ def wait_for_monitors(ctx: Context) -> None:
     """Wait until none is alive on this host: the end of a Slurm job would kill them."""
     while any(isinstance(each, JobStatus) and each.health is Health.ALIVE for each in list_jobs(ctx)):
         ctx.clock.wait(_CHECK_INTERVAL_S)
-
-
-def name_of(job: WatchedJob) -> str:
-    """Return what begins a line about the job."""
-    return f"{job.ref} {job.label}".rstrip()
 
 
 def _recovery_action(status: JobStatus, *, is_reopened: bool) -> str:

@@ -320,6 +320,13 @@ def test_a_crash_of_what_makes_the_pages_is_survived(web: Web) -> None:
     assert _worker(web) != before
 
 
+def test_what_makes_the_pages_ends_with_a_server_that_is_killed(web: Web) -> None:
+    pages = Path("/proc", _worker(web), "cmdline")
+    assert pages.exists()
+    web.process.kill()
+    eventually(lambda: not pages.exists() or not pages.read_bytes())
+
+
 def test_a_second_server_of_the_same_user_is_refused(ctx: Context, web: Web) -> None:
     environment = {
         **os.environ,
@@ -380,13 +387,17 @@ def test_another_user_cannot_open_the_socket_and_gets_nothing_at_the_port(
         assert at_socket.enter().status == 303
 
 
-def test_the_first_page_of_200_jobs_is_complete(tmp_path: Path) -> None:
+def test_the_first_page_of_200_jobs_is_complete_and_its_memory_is_given_back(tmp_path: Path) -> None:
     ctx = fill(tmp_path / "home", 200)
     with Web(ctx.home.root, tmp_path) as web:
         web.enter()
         page = web.ask("/").body
         assert page.count("<tr>") + page.count('<tr class="old">') >= 200
         assert len(page) < 400_000
+        assert web.ask(re.findall(r'href="(/job/[^"]+)"', page)[0]).status == 200
+        rollups = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in (web.process.pid, _worker(web))]
+        private_kib = sum(map(int, re.findall(r"^Private_\w+: +(\d+)", "".join(rollups), re.MULTILINE)))
+        assert private_kib < 14_000  # 11,300 where it was measured
 
 
 def test_what_makes_the_pages_answers_by_lines_and_survives_nonsense(ctx: Context) -> None:

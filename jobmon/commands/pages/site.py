@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 from jobmon.commands.pages.now import NowMaker
+from jobmon.errors import say
 from jobmon.views.html import parts, resource
 from jobmon.views.html.parts import Visitor
-from jobmon_core.app.web.serve import CSS, JAVASCRIPT, BadRequest, Request, Response
+from jobmon_core.app.web.partitions import Partitions
+from jobmon_core.app.web.serve import CSS, JAVASCRIPT, BadRequest, Request, Response, in_child
 from jobmon_core.domain.errors import JobmonError, UnknownJob
 
 if TYPE_CHECKING:
-    from jobmon_core.app.web.partitions import Partitions
     from jobmon_core.context import Context
 
 _MAX_NAME = 200  # characters of a job or group in an address
 _LISTS = ("groups", "history", "nodes")
 _MAX_SHARE = 0.01  # of a core, for a page that is open
 _MAX_AGE_S = 30.0  # of a page that is shown again
-_MAX_MADE = 15
+_MAX_MADE = 7
 _AGE = re.compile(r">[^<]*</time>")
 
 
@@ -40,12 +41,8 @@ class WebPages:
         """Read nothing yet."""
         self._ctx, self._can_act = ctx, can_act
         self._now = NowMaker(ctx)
-        self._partitions: Partitions | None = None  # once somebody opens the page of the nodes
+        self._partitions = Partitions(ctx)
         self._made: dict[tuple[object, ...], _Made] = {}  # the latest last
-
-    def prepare(self) -> None:
-        """Read the jobs and load what the first page needs, so that it is quick."""
-        self._now.page("", Visitor())
 
     def __call__(self, request: Request) -> Response:
         """Answer a request; BadRequest for an address that shows nothing."""
@@ -54,7 +51,8 @@ class WebPages:
         if request.path == "/script.js":
             return Response(resource("site.js"), content_type=JAVASCRIPT)
         if request.path == "/act":
-            return self._act(request)
+            self._made = {}
+            return in_child(lambda: self._answer(request), say)
         # without actions, a page is the same for all visitors
         key = (request.path, *sorted(request.query.items()), self._visitor(request).form_key)
         began_s = time.monotonic()
@@ -68,12 +66,22 @@ class WebPages:
         return Visitor(request.form_key if self._can_act else "")
 
     def _make(self, request: Request, began_s: float) -> _Made:
-        page = self._page(request, self._visitor(request))
+        if request.path == "/nodes":
+            self._partitions.free()  # here, so that it is known next time
+        response, now_s = in_child(lambda: self._answer(request), say), time.monotonic()
+        pause_s = min(_MAX_AGE_S, (now_s - began_s) / _MAX_SHARE) if response.body else 0.0
+        return _Made(response, now_s + pause_s)
+
+    def _answer(self, request: Request) -> Response:
+        try:
+            if request.path == "/act":
+                return self._act(request)
+            page = self._page(request, self._visitor(request))
+        except BadRequest as refused:
+            return Response(status=refused.status)
         # a time that has only become older is no change: the script keeps it up to date
-        etag = hashlib.blake2b(_AGE.sub("", page).encode("utf-8", "replace"), digest_size=12).hexdigest()
-        now_s = time.monotonic()
-        pause_s = min(_MAX_AGE_S, (now_s - began_s) / _MAX_SHARE)
-        return _Made(Response(page, etag=etag, made_s=self._ctx.clock.now()), now_s + pause_s)
+        etag = f"{crc32(_AGE.sub('', page).encode('utf-8', 'replace')):08x}"
+        return Response(page, etag=etag, made_s=self._ctx.clock.now())
 
     def _page(self, request: Request, visitor: Visitor) -> str:
         _, kind, *rest = request.path.split("/", 2)
@@ -105,10 +113,6 @@ class WebPages:
             return lists.groups_page(self._ctx, visitor)
         if kind == "history":
             return lists.past_page(self._ctx, query, visitor)
-        if self._partitions is None:
-            from jobmon_core.app.web.partitions import Partitions
-
-            self._partitions = Partitions(self._ctx)
         return lists.nodes_page(self._ctx, self._partitions, visitor)
 
     def _act(self, request: Request) -> Response:
@@ -116,5 +120,4 @@ class WebPages:
             raise BadRequest(HTTPStatus.NOT_FOUND)
         from jobmon.commands.pages.acts import done_by
 
-        self._made = {}
         return done_by(self._ctx, request)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.jobs.artifacts import checkpoints_of
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.output import known_files
-from jobmon_core.app.live.log_errors import LogErrors
-from jobmon_core.app.patterns import own_pattern_file
 from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints  # noqa: TC001 - see `JobFiles`
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.node.health.nccl import NcclLines, read_nccl
@@ -67,6 +64,9 @@ def _files_of(ctx: Context, live: LiveTask, with_checkpoints: bool) -> JobFiles:
     logs = (live.progress.logs or tuple(known_files(job, task)))[:_MAX_LOGS]
     errors: tuple[str, ...] = ()
     if live.group in (StateGroup.RUNNING, StateGroup.ENDING):
+        from jobmon_core.app.live.log_errors import LogErrors  # takes long, and only this child needs it
+        from jobmon_core.app.patterns import own_pattern_file
+
         found = LogErrors(job, own_pattern_file(ctx)).latest(logs)
         errors = tuple(f"{line.clock} {line.text}".lstrip() for line in found)
     return JobFiles(
@@ -91,6 +91,8 @@ def _lines(job: WatchedJob, task: Task, logs: Sequence[str]) -> Iterator[str]:
 
 
 def _checkpoints(ctx: Context, job: WatchedJob, task: Task) -> FoundCheckpoints | None:
+    from jobmon_core.app.jobs.artifacts import checkpoints_of  # as above
+
     try:
         lists = checkpoints_of(ctx, job, ref_of(job.job_id, task.key))
     except JobmonError:  # it has not started

@@ -210,6 +210,11 @@ def is_recent(status: JobStatus, now_s: float) -> bool:
     return bool(is_active) or now_s - last_change_s(status.job) < RECENT_S
 
 
+def name_of(job: WatchedJob) -> str:
+    """Return what begins a line about the job."""
+    return f"{job.ref} {job.label}".rstrip()
+
+
 def last_change_s(job: WatchedJob) -> float:
     """Return when a job was concluded, else unwatched, else registered (Unix seconds)."""
     return job.concluded_s or job.unwatched_s or job.registered_s

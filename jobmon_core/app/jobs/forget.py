@@ -6,8 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.jobs.find import by_id, last_change_s, no_record
-from jobmon_core.app.recover import name_of
+from jobmon_core.app.jobs.find import by_id, last_change_s, name_of, no_record
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed, UnknownJob
 from jobmon_core.domain.job.history.corrections import deletion_of
 from jobmon_core.domain.job.job_settings import RestartMode

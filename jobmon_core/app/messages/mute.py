@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.jobs.find import find_job
-from jobmon_core.app.recover import name_of
+from jobmon_core.app.jobs.find import find_job, name_of
 from jobmon_core.domain.delivery.plan import (
     ALL,
     Mute,

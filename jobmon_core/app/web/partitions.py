@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+# a forked process that loads modules writes to much of the memory that it shares: 3 MB
+import jobmon_core.scheduler.slurm.partitions  # noqa: F401 - to load it before the fork
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.backends import find_backend

@@ -6,9 +6,12 @@ on a port, everybody on the machine.
 
 from __future__ import annotations
 
-import secrets
+import os
+
+# what `hmac` has; that module, and `secrets`, would load 0.9 MB of OpenSSL
+from _operator import _compare_digest as compare_digest
+from base64 import urlsafe_b64encode
 from dataclasses import dataclass, field, replace
-from hmac import compare_digest
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -32,11 +35,11 @@ class Access:
     _tokens: dict[str, float] = field(default_factory=dict, init=False)  # until when each is valid
     _visitors: dict[str, str] = field(default_factory=dict, init=False)  # the key of its forms, by cookie
     # cookies know no ports: with a name of its own, no other server on this host overwrites it
-    _cookie: str = field(default_factory=lambda: f"jobmon-{secrets.token_hex(4)}", init=False)
+    _cookie: str = field(default_factory=lambda: f"jobmon-{os.urandom(4).hex()}", init=False)
 
     def new_token(self) -> str:
         """Return a token that one browser may use, within 15 minutes."""
-        token = secrets.token_urlsafe(32)
+        token = _random()
         self._tokens[token] = self.now_s() + TOKEN_VALID_S
         return token
 
@@ -66,8 +69,8 @@ class Access:
             until_s = self._tokens.pop(_same(request.query["token"], self._tokens), 0.0)
         if until_s <= self.now_s():
             raise BadRequest(HTTPStatus.UNAUTHORIZED)
-        cookie, self._visitors = secrets.token_urlsafe(32), dict([*self._visitors.items()][-_MAX_VISITORS:])
-        self._visitors[cookie] = secrets.token_urlsafe(32)
+        cookie, self._visitors = _random(), dict([*self._visitors.items()][-_MAX_VISITORS:])
+        self._visitors[cookie] = _random()
         return Response(
             status=HTTPStatus.SEE_OTHER,
             headers=(
@@ -82,6 +85,10 @@ class Access:
             if name == self._cookie and (key := self._visitors.get(_same(value, self._visitors))):
                 return key
         return ""
+
+
+def _random() -> str:
+    return urlsafe_b64encode(os.urandom(32)).decode().rstrip("=")
 
 
 def _same(given: str, known: dict[str, float] | dict[str, str]) -> str:

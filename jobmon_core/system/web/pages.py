@@ -1,8 +1,8 @@
 """The process that makes the pages: it reads jobmon's files, here or on another machine.
 
-It is asked and answers with one JSON object a line. So the server stays small, outlives a crash of what
-reads foreign logs, and takes no memory for pages while nobody looks: the process ends then. A browser cannot
-speak to it by accident, since it speaks no HTTP.
+It is asked and answers with one JSON object a line, and forks for each page: what reads foreign logs may
+crash, and its memory is free again once the page is made. A browser cannot speak to it by accident, since it
+speaks no HTTP.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import json
 import os
 import re
 import select
+import signal
+import socket
 import threading
 import time
 from contextlib import suppress
@@ -38,12 +40,41 @@ class NoAnswer(Exception):
     """The process did not start, ended, or took too long."""
 
 
+class ForkedProgram:
+    """A copy of this process that answers what it is asked, as a `Program` does."""
+
+    def __init__(self, answer: Callable[[tuple[int, int]], object]) -> None:
+        """Fork, which only one thread may do; ``answer`` gets the descriptors to read and write; OSError."""
+        ours, theirs = socket.socketpair()
+        self._pid = os.fork()
+        if self._pid == 0:
+            ours.close()
+            try:
+                answer((theirs.fileno(), theirs.fileno()))
+            finally:
+                os._exit(0)
+        theirs.close()
+        self.stdin = self.stdout = ours.makefile("rwb", buffering=0)
+
+    def poll(self) -> None:
+        """Say that it runs: if it does not, it cannot be asked."""
+
+    def kill(self) -> None:
+        """Kill it; it is there until `wait`."""
+        os.kill(self._pid, signal.SIGKILL)
+
+    def wait(self) -> None:
+        """Reap it."""
+        os.waitpid(self._pid, 0)
+
+
 @dataclass(slots=True)
 class PageProcess:
-    """Asks the process that ``argv`` starts; it is started when needed."""
+    """Asks the process ``first``, if it is given, and once that has ended the one that ``argv`` starts."""
 
     argv: Sequence[str]
-    _process: Program | None = field(default=None, init=False)
+    first: ForkedProgram | None = None
+    _process: Program | ForkedProgram | None = field(default=None, init=False)
     _rest: bytes = field(default=b"", init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
@@ -74,7 +105,7 @@ class PageProcess:
     def _asked(self, line: bytes) -> Response:
         try:
             got = self._ask(line)
-        except (NoAnswer, BrokenPipeError):  # it ended since, for nobody looked; or it crashed: once more
+        except (NoAnswer, ConnectionError):  # it ended since, for nobody looked; or it crashed: once more
             self._end()
             got = self._ask(line)
         given: dict[str, Any] = json.loads(got)
@@ -90,12 +121,12 @@ class PageProcess:
         process.stdin.write(line)
         return self._line(process, _ANSWER_S)
 
-    def _start(self) -> Program:
+    def _start(self) -> Program | ForkedProgram:
         if self._process and self._process.poll() is None:
             return self._process
         self._end()
         try:
-            self._process = start_asked(self.argv)
+            self._process, self.first = self.first or start_asked(self.argv), None
         except OSError as error:
             raise NoAnswer(f"{self.argv[0]}: {error.strerror}") from error
         for _ in range(_MAX_NOISE):
@@ -103,7 +134,7 @@ class PageProcess:
                 return self._process
         raise NoAnswer(f"{self.argv[0]}: it does not answer as `jobmon web --stdio` does")
 
-    def _line(self, process: Program, timeout_s: float) -> bytes:
+    def _line(self, process: Program | ForkedProgram, timeout_s: float) -> bytes:
         assert process.stdout  # noqa: S101 - it has one
         until_s, pieces = time.monotonic() + timeout_s, [self._rest]
         while b"\n" not in pieces[-1]:
@@ -135,7 +166,9 @@ def _is_ours(response: Response) -> bool:
     return leads_here and is_page and (response.etag.isalnum() or not response.etag)
 
 
-def serve_lines(answer: Callable[[Request], Response], idle_s: float, descriptors: tuple[int, int]) -> None:
+def serve_lines(
+    answer: Callable[[Request], Response], idle_s: float | None, descriptors: tuple[int, int]
+) -> None:
     """Answer what is asked on the first descriptor on the second, until it ends or for ``idle_s`` seconds."""
     _write(descriptors[1], _GREETING)
     for line in _lines(descriptors[0], idle_s):
@@ -146,7 +179,7 @@ def serve_lines(answer: Callable[[Request], Response], idle_s: float, descriptor
         _write(descriptors[1], json.dumps(asdict(response)).encode())
 
 
-def _lines(descriptor: int, idle_s: float) -> Iterator[bytes]:
+def _lines(descriptor: int, idle_s: float | None) -> Iterator[bytes]:
     rest = b""
     while select.select([descriptor], [], [], idle_s)[0] and (got := os.read(descriptor, _CHUNK_BYTES)):
         *lines, rest = (rest + got).split(b"\n")
