@@ -18,7 +18,7 @@ from jobmon.commands.common import (
     stdout_console,
 )
 from jobmon.commands.job_options import seconds
-from jobmon.commands.restart_options import RESTART, leading_options, restart_change
+from jobmon.commands.restart_options import RESTART, SET_ASIDE, TAKES, leading_options, restart_change
 from jobmon.errors import UsageError, say
 from jobmon.views.checks import check_lines, checks_json, problem_lines
 from jobmon_core.app.checks.check import CheckSubmission
@@ -37,9 +37,9 @@ what Slurm says (sbatch --test-only), files and folders, space, GPUs against wor
 checkpoints, exit codes, packages and variables, earlier runs and their nodes. Without
 --on-node, nothing is submitted and no line of the script is run."""
 EPILOG = """\
-The command line is that of `jobmon submit`: sbatch options come before the script. jobmon's own
-options come first; --all, --json, --on-node and --restart may also come last. The exit code is 0 if all is
-well, 1 with warnings, 2 with failures.
+The command line is that of `jobmon submit`: its options and those below come first, sbatch options before
+the script; --all, --json, --on-node and --restart may also come last. The exit code is 0 if all is well, 1
+with warnings, 2 with failures.
 
 --on-node also submits a short job with the script's partition, account, QOS and GPUs, waits for it, and adds
 what only a compute node can show: imports, CUDA and its driver, GPU memory, network. The job runs only the
@@ -66,6 +66,8 @@ examples:
   jobmon submit --checked train.sbatch"""
 _FLAGS = ("--all", "--json", "--on-node", RESTART)
 _VALUED = ("--backend", "--wait")
+_ABOUT_RESTARTS = (SET_ASIDE, *TAKES)
+_OF_SUBMIT = ("--sentinel", "--no-agent", "--checked"), ("--group", "--job-config", RESTART, *TAKES)
 _WAIT_S = 120.0
 
 
@@ -103,13 +105,16 @@ def run(arguments: Sequence[str]) -> int:
         command_parser("check").print_help()
         return 0
     rest = list(arguments)
-    given = leading_options(rest, _FLAGS, _VALUED)
+    flags, valued = _OF_SUBMIT
+    given = leading_options(rest, (*_FLAGS, SET_ASIDE, *flags), (*_VALUED, *valued))
     while rest and rest[-1] in _FLAGS:  # they may come last, too
         given[rest.pop()] = "on"
     backend, wait_s = _known_backend(given.get("--backend")), _wait_s(given.get("--wait"))
     ctx = open_context()
-    change = restart_change("on", {}) if RESTART in given else None
-    submission = CheckSubmission(ctx, jobmon_command(), change=change)
+    about_restarts = {name: given[name] for name in _ABOUT_RESTARTS if name in given}
+    change = restart_change(given.get(RESTART), about_restarts)
+    job_config = given.get("--job-config", "")
+    submission = CheckSubmission(ctx, jobmon_command(), change=change, job_config=job_config)
     facts = submission.facts(backend, rest)
     items = check_all(facts)
     if "--on-node" in given and not facts.unknown_option:
@@ -127,9 +132,10 @@ def refuses(
     backend: str,
     arguments: Sequence[str],
     change: Callable[[JobSettings], JobSettings] | None = None,
+    job_config: str = "",
 ) -> bool:
     """Return whether an item fails; what fails or warns is shown on stderr."""
-    submission = CheckSubmission(open_context(), jobmon_command(), change=change)
+    submission = CheckSubmission(open_context(), jobmon_command(), change=change, job_config=job_config)
     items = submission.check(backend, arguments)
     for line in problem_lines(items, console_of(sys.stderr)):
         print(line, file=sys.stderr)

@@ -116,7 +116,7 @@ def _submit(arguments: list[str]) -> int:
     if is_checked:
         from jobmon.commands.check import refuses
 
-        if refuses(request.backend, rest, request.restart):
+        if refuses(request.backend, rest, request.restart, request.job_config):
             return _NOT_SUBMITTED
     from jobmon_core.app.submit import SubmitJob
     from jobmon_core.context import Context

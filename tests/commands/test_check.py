@@ -108,6 +108,20 @@ def test_submit_checked_judges_the_restarts_that_are_asked_for(shell: Shell) -> 
     assert "restart" not in shell.jobmon(*words, "--restart=off", "job.sh").stderr
 
 
+@pytest.mark.parametrize("words", [["check"], ["submit", "--checked"]], ids=" ".join)
+def test_a_check_takes_the_options_of_submit(shell: Shell, words: list[str]) -> None:
+    (shell.work / "job.sh").write_text("#!/bin/bash\npython3 -u absent.py\n")
+    (shell.work / "own.yaml").write_text("paths: {output_dir: 3}\n")
+    options = ["--backend", "local", "--group", "g", "--job-config", "own.yaml", "--sentinel", "--set-aside"]
+    more = ["--restart=on", "--max-restarts", "3", "--checkpoint-dir", "saves", "--resume-arg", "{path}"]
+    done = shell.jobmon(*words, *options, *more, "job.sh")
+    said = done.stdout + done.stderr
+    assert "the script uses none of its arguments, so {path} has no effect" in said
+    assert "own.yaml" in said
+    assert "output_dir" in said
+    assert "--max-restarts takes" in shell.jobmon(*words, "--max-restarts", "x", "job.sh").stderr
+
+
 @pytest.mark.parametrize(("setting", "has_colour"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_submit_checked_uses_colours_where_they_are_wanted(
     shell: Shell, setting: dict[str, str], *, has_colour: bool

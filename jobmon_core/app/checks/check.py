@@ -11,7 +11,7 @@ from jobmon_core.app.autostart import Autostart
 from jobmon_core.app.checks.python import Environments
 from jobmon_core.app.checks.submission import read_submission
 from jobmon_core.app.history.look import experience
-from jobmon_core.app.jobs.job_config import find_settings
+from jobmon_core.app.jobs.job_config import find_settings, read_settings
 from jobmon_core.app.sbatch_arguments import readable
 from jobmon_core.domain.before.batch_script.model import BatchScript
 from jobmon_core.domain.before.batch_script.paths import Use
@@ -123,6 +123,7 @@ class CheckSubmission:
     command: tuple[str, ...]
     runner: Runner = field(default_factory=Runner)
     change: Callable[[JobSettings], JobSettings] | None = None  # what options change
+    job_config: str = ""  # the path that --job-config names
 
     def check(self, backend: str | None, arguments: Sequence[str]) -> tuple[Finding, ...]:
         """Check what sbatch would submit with these arguments.
@@ -145,7 +146,7 @@ class CheckSubmission:
                 raise
             unread = Facts(Request(), BatchScript(), unknown_option=error.name)
             return self._with_answers(unread, name, arguments)
-        settings, settings_fault = _settings(facts.request.script)
+        settings, settings_fault = _settings(facts.request.script, self.job_config)
         if self.change:
             settings = self.change(settings or JobSettings())
         own = settings or JobSettings()
@@ -222,8 +223,10 @@ def _wanted(restart: RestartSettings | None) -> RestartSettings | None:
     return restart
 
 
-def _settings(script: str) -> tuple[JobSettings | None, str]:
+def _settings(script: str, job_config: str) -> tuple[JobSettings | None, str]:
     try:
+        if job_config:
+            return read_settings(Path(job_config), lambda _note: None), ""
         return find_settings(script, lambda _note: None), ""
     except (ConfigInvalid, ImportError) as error:
         return None, " ".join(str(error).replace("\n  - ", " ").split())
