@@ -85,6 +85,8 @@ def collect(ctx: Context, state_ids: Collection[str]) -> Handover:
     chosen = select(known.jobs, Selection(all=bool(state_ids)), now_s).jobs
     if state_ids:
         chosen = [each for each in chosen if each.job.id in state_ids]
+    else:
+        chosen = [each for each in chosen if not known.is_followed(each.job)]
     done = [each for each in chosen if _has_succeeded(each.job)]
     left = sorted((each for each in chosen if not _has_succeeded(each.job)), key=lambda each: each.job.closed)
     checkpoints, problem = _checkpoints(ctx, [each.job for each in left])

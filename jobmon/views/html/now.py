@@ -76,7 +76,7 @@ def _main(page: NowPage, visitor: parts.Visitor) -> Lines:
         table = parts.rows_table(("Job", "Waits for", "Since"), rows, "Pending jobs")
         yield from parts.section("Pending", len(pending), table, "pending")
     if listing.ended:
-        known = Overview([*listing.ended], [])
+        known = Overview([*listing.ended], [], lineages=listing.lineages)
         rows = (_ended_row(status, known, listing.at_s) for status in listing.ended)
         table = parts.rows_table(("Job", "State", "Outcome", "Ran", "Ended"), rows, "Jobs that ended")
         yield from parts.section("Ended in the last 7 days", len(listing.ended), table, "ended")
@@ -142,10 +142,12 @@ class _Attention(NamedTuple):
 
 def _attention(page: NowPage) -> list[_Attention]:
     found = [each for live in page.listing.tasks if (each := _attention_of(live))]
-    known = Overview([*page.listing.ended], [])
+    known = Overview([*page.listing.ended], [], lineages=page.listing.lineages)
     for status in page.listing.ended:
         job = status.job
-        if job.id not in page.acknowledged and (job.outcome in _BAD or job.is_doubtful_success):
+        if job.id in page.acknowledged or known.is_followed(job):
+            continue
+        if job.outcome in _BAD or job.is_doubtful_success:
             text = f"{state(job).lower()}: {outcome_cell(status, known, page.listing.at_s).text}"
             link, is_critical = parts.job_link(str(job.ref), job.label), job.outcome is Outcome.FAILURE
             ref = str(job.ref)
@@ -288,7 +290,7 @@ def _ran(live: LiveTask, now_s: float) -> str:
 
 def _pending_row(live: LiveTask, now_s: float) -> str:
     job = live.job
-    why = pending_text(job) or pending_reason(job) or "its turn"
+    why = pending_text(job) or pending_reason(job) or ("its turn" if job.answered_s else "not known yet")
     since_s = job.submitted_s or job.registered_s
     return (
         f"<tr>{_job_cell(live)}{parts.cell('Waits for', in_html(why), 'words')}"

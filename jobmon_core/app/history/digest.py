@@ -110,11 +110,8 @@ def _failures(ctx: Context, known: Overview, since_s: float, until_s: float) -> 
     """Yield the jobs that failed in this time without a further attempt, and that nobody acknowledged."""
     acks = ctx.alerts.user().acks
     for job in (each.job for each in known.jobs):
-        lineage = known.lineages.get(job.id)
-        newest = lineage.newest if lineage else None
-        is_followed = newest is not None and newest.state_id != job.id
         is_in_time = since_s <= (job.concluded_s or 0.0) < until_s
-        if is_in_time and group_of(job) in _FAILED and job.id not in acks and not is_followed:
+        if is_in_time and group_of(job) in _FAILED and job.id not in acks and not known.is_followed(job):
             yield job
 
 

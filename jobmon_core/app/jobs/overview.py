@@ -49,6 +49,12 @@ class Overview:
     group_intervals_s: Mapping[str, float] = field(default_factory=dict)  # of members of groups, by state id
     lineages: Mapping[str, Lineage] = field(default_factory=dict)  # of jobs that are attempts, by state id
 
+    def is_followed(self, job: WatchedJob) -> bool:
+        """Whether a further attempt of its lineage was submitted, so that its own end needs nobody."""
+        lineage = self.lineages.get(job.id)
+        newest = lineage.newest if lineage else None
+        return newest is not None and newest.state_id != job.id
+
     def age_s(self, job: WatchedJob, now_s: float) -> float | None:
         """Return how old the data are (seconds), if they are older than one interval, else None.
 

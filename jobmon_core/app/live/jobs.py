@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.jobs.find import StateGroup, by_id, last_change_s
-from jobmon_core.app.jobs.overview import Overview, group_intervals_s, policy, statuses, task_index
+from jobmon_core.app.jobs.overview import (
+    Overview,
+    group_intervals_s,
+    lineages_of,
+    policy,
+    statuses,
+    task_index,
+)
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.app.live.tasks import ACTIVE, LiveTask, live_tasks
 from jobmon_core.app.live.telemetry import agents_of, read_record, read_report
@@ -18,12 +25,13 @@ from jobmon_core.store.jobs import Unreadable
 from jobmon_core.system.files import read_own
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from jobmon_core.app.live.log_errors import LogErrors
     from jobmon_core.context import Context
     from jobmon_core.domain.job.job_progress import JobProgress
+    from jobmon_core.domain.job.restart.model import Lineage
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.lifecycle.health import JobStatus
@@ -46,6 +54,7 @@ class Listing:
     unreadable: int = 0
     message: TerminalLine | None = None
     ended: tuple[JobStatus, ...] = ()  # the latest first; only if they were asked for
+    lineages: Mapping[str, Lineage] = field(default_factory=dict)  # of those that are attempts, by state id
 
 
 class _Known(NamedTuple):
@@ -107,7 +116,16 @@ class LiveJobs:
         message = self._messages.content(self._ctx.home.root / FEED)
         if message and now_s - message.created_s > _MESSAGE_SHOWN_S:
             message = None
-        return dated(Listing(now_s, tuple(tasks), unreadable=unreadable, message=message, ended=ended))
+        return dated(
+            Listing(
+                now_s,
+                tuple(tasks),
+                unreadable=unreadable,
+                message=message,
+                ended=ended,
+                lineages=lineages_of(self._ctx, [each.job for each in ended]),
+            )
+        )
 
     def _apart(self, jobs: list[WatchedJob], now_s: float) -> tuple[list[WatchedJob], tuple[JobStatus, ...]]:
         """Return the jobs that are shown as tasks, and those that ended lately, if these were asked for."""

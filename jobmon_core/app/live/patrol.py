@@ -45,7 +45,8 @@ def look(
     """Look at the jobs with these state ids; without any, at those that `jobs_to_patrol` chooses."""
     now_s = ctx.clock.now()
     known = overview(ctx)
-    chosen = jobs_to_patrol(known.jobs, state_ids, memory, now_s)
+    jobs = [each for each in known.jobs if state_ids or not known.is_followed(each.job)]
+    chosen = jobs_to_patrol(jobs, state_ids, memory, now_s)
     files, unread = read_files(ctx, (each.job for each in chosen))
     views = [job_view(ctx, known, each, files.get(each.job.id, JobFiles())) for each in chosen]
     problems = [f"a state file is skipped: {each.why}" for each in known.unreadable]
@@ -53,7 +54,7 @@ def look(
     problems += [f"group {each.name}: {each.broken}" for each in groups if each.broken]
     is_done = not groups and all(each.health is Health.DONE for each in known.jobs)
     problems += _problems(ctx, unread, is_done=is_done)
-    failed_before = 0 if state_ids else failed_earlier(known.jobs, chosen, now_s)
+    failed_before = 0 if state_ids else failed_earlier(jobs, chosen, now_s)
     return compare(
         map(seen_job, views),
         [Finding(Severity.WARNING, text, id=PROBLEM) for text in problems],
