@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon import log
-from jobmon.commands.common import TERMINAL_VARIABLE, open_context, print_json, stdout_console
-from jobmon.errors import UsageError, report, say
+from jobmon.commands.common import open_context, print_json, stdout_console
+from jobmon.errors import TERMINAL_VARIABLE, UsageError, report, say
 from jobmon.views.model import clock
 from jobmon_core.app.remote.profile import AnswerCut, RemoteCommand, RemoteJobmon
 from jobmon_core.domain.errors import SchedulerUnavailable
@@ -107,7 +107,7 @@ def _command(words: list[str], *, looks: bool) -> RemoteCommand:
         return RemoteCommand(words, {}, ends_with_connection=True, stdin=None)
     variables = {}
     if looks and sys.stdout.isatty():
-        variables = {"COLUMNS": str(shutil.get_terminal_size().columns), TERMINAL_VARIABLE: "1"}
+        variables = dict.fromkeys(("COLUMNS", TERMINAL_VARIABLE), str(shutil.get_terminal_size().columns))
         if not stdout_console().colour:
             variables["NO_COLOR"] = "1"
     script, stdin = "", b""

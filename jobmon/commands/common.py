@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeAlias, TypeVarTuple
 
-from jobmon.errors import UsageError, report, say
+from jobmon.errors import TERMINAL_VARIABLE, UsageError, report, say
 from jobmon.views.console import Console
 from jobmon.views.text_width import truncated
 from jobmon_core.context import Context
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 Parser: TypeAlias = argparse.ArgumentParser
 Options: TypeAlias = argparse.Namespace
 STDOUT = "-"
-TERMINAL_VARIABLE = "JOBMON_TERMINAL"  # `--profile` sets it there if stdout is a terminal here, and $COLUMNS
 # help for an argument that `jobmon_core.app.jobs.find` resolves
 JOB_HELP = "a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -104,3 +106,16 @@ def test_without_ssh_it_says_what_to_install(laptop: Shell) -> None:
     done = laptop.jobmon("--profile", "leo", "status", PATH=os.devnull)
     assert done.returncode == 127
     assert "install the OpenSSH client" in done.stderr
+
+
+def test_on_a_terminal_behind_ssh_what_a_command_says_follows_what_it_printed_and_fits() -> None:
+    program = "from jobmon.errors import say; print('a table'); say('some monitors are DEAD; see below')"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "JOBMON_TERMINAL": "30", "PYTHONUNBUFFERED": ""},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "a table\njobmon: some monitors are\n  DEAD; see below\n"

@@ -248,7 +248,7 @@ def test_a_script_gets_the_last_answer_marked_as_old_while_the_cluster_is_away(
     finally:
         box.start()
     assert (done.returncode, other.returncode) == (69, 69)
-    assert "Connection refused" in done.stderr
+    assert done.stderr.endswith("Connection refused\n")  # which no login helps
     found = json.loads(done.stdout)  # no list, so that no script takes it for a new one
     assert found["answer"] == json.loads(listed)
     assert began_s <= found["as_of_s"] < found["last_seen_s"] <= time.time()
@@ -328,9 +328,8 @@ def test_a_changed_host_key_stops_it_with_the_words_of_ssh(box: Box, laptop: Lap
     try:
         done = laptop.there("show")
         assert done.returncode == 69
-        assert (
-            "the key of the host has changed, so ssh refuses to connect: Host key verification failed."
-            in done.stderr
+        assert done.stderr.endswith(
+            "the key of the host has changed, so ssh refuses to connect: Host key verification failed.\n"
         )
         done = laptop.jobmon("connect", "leo")
         assert done.returncode == 69
@@ -366,6 +365,9 @@ def test_it_looks_on_a_terminal_as_it_does_there(laptop: Laptop) -> None:
         assert shown.wait() == 0
     assert max(map(len, shown.text.splitlines())) <= 60
     assert "no jobs are being watched" in shown.text
+    with terminal("--profile", "leo", "show", "999", environment=laptop.environment, columns=60) as shown:
+        assert shown.wait() == 1
+    assert max(map(len, shown.text.splitlines())) <= 60  # messages, too
     with terminal("--profile", "leo", "top", environment=laptop.environment) as shown:
         shown.shows("jobmon top")
         shown.resize(100, 30)

@@ -110,8 +110,10 @@ class RemoteJobmon:
         if self.profile.auth == INTERACTIVE:
             raise SchedulerUnavailable(f"{name} is not connected ({last}): `jobmon connect {name}` logs in")
         if why := self._connection.open_quietly():
-            hint = f"`jobmon connect {name}` lets ssh ask you"
-            raise SchedulerUnavailable(f"{self._where()} cannot be reached ({last}): {why}; {hint}")
+            is_unknown = "Host key verification failed" in why and "has changed" not in why
+            if is_unknown or "Permission denied" in why:
+                why = f"{why.rstrip('.')}; `jobmon connect {name}` lets ssh ask you"
+            raise SchedulerUnavailable(f"{self._where()} cannot be reached ({last}): {why}")
 
     def _judge(self, command: RemoteCommand, code: int, kept: str = "", text: str = "") -> int:
         name, program, script = self.profile.name, self.profile.command, command.script
