@@ -17,7 +17,7 @@ from jobmon_core.domain.before.batch_script.model import BatchScript
 from jobmon_core.domain.before.batch_script.paths import Use
 from jobmon_core.domain.before.batch_script.request import Request, log_files
 from jobmon_core.domain.before.checks.check_all import check_all
-from jobmon_core.domain.before.checks.facts import Facts, PastRun, PathFact, PathKind, Setup
+from jobmon_core.domain.before.checks.facts import Facts, PathFact, PathKind, Setup
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import ConfigInvalid, JobmonError, StorageFailed
 from jobmon_core.domain.job.job_settings import JobSettings, RestartMode, RestartSettings
@@ -36,10 +36,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.finding import Finding
-    from jobmon_core.domain.job.tracking.model import Task, WatchedJob
-
-
-_MAX_RUNS = 20
+    from jobmon_core.domain.job.tracking.model import WatchedJob
 
 
 def same_jobs(ctx: Context, request: Request, script_path: str) -> list[WatchedJob]:
@@ -52,39 +49,10 @@ def same_jobs(ctx: Context, request: Request, script_path: str) -> list[WatchedJ
     return sorted(found, key=lambda job: -job.registered_s)
 
 
-def past_runs(ctx: Context, jobs: list[WatchedJob]) -> Iterator[PastRun]:
-    """Yield up to 20 tasks that started and ended, those of the newest job first."""
-    number = 0
-    for job in jobs:
-        interval_s, had_progress = _progress_of(ctx, job)
-        for task in job.tasks.values():
-            if task.end is None or task.end.started_s is None or number >= _MAX_RUNS:
-                continue
-            number += 1
-            yield _past_run(job, task, interval_s, had_progress=had_progress)
-
-
-def _past_run(job: WatchedJob, task: Task, interval_s: float | None, *, had_progress: bool) -> PastRun:
-    end, diagnosis = task.end, task.diagnosis
-    assert end is not None  # noqa: S101 - `past_runs` leaves out tasks without an end
-    return PastRun(
-        f"{job.job_id}_{task.key}" if job.is_array else str(job.job_id),
-        end.ended_s or 0,
-        end.raw_state or end.state.value,
-        end.elapsed_s,
-        end.limit_s,
-        (diagnosis.label or "") if diagnosis else "",
-        diagnosis.headline if diagnosis and diagnosis.cause else "",
-        interval_s,
-        had_progress,
-    )
-
-
-def _progress_of(ctx: Context, job: WatchedJob) -> tuple[float | None, bool]:
-    stored = ctx.progress_file(job.id).read()
-    saved = [each.checkpoints for each in stored.artifacts.values() if each.checkpoints]
-    intervals = [each.interval_s for each in saved if each.interval_s]
-    return max(intervals, default=None), any(each.progress for each in stored.tasks.values())
+def _save_interval_s(ctx: Context, job: WatchedJob) -> float:
+    """Return how often a job saves checkpoints; 0 if that is not known."""
+    artifacts = ctx.progress_file(job.id).read().artifacts.values()
+    return max((each.checkpoints.interval_s or 0.0 for each in artifacts if each.checkpoints), default=0.0)
 
 
 def setup_of(ctx: Context, runner: Runner, command: tuple[str, ...]) -> Setup:
@@ -167,7 +135,7 @@ class CheckSubmission:
             environments=tuple(environments.environments()),
             python=tuple(environments.python_programs()),
             sourced_names=environments.sourced_names(),
-            past=tuple(past_runs(self.ctx, jobs)),
+            saves_every_s=next(filter(None, (_save_interval_s(self.ctx, job) for job in jobs)), None),
             running=tuple(str(job.ref) for job in jobs if not job.ended and not job.closed),
             setup=setup_of(self.ctx, self.runner, self.command),
             prices=self.ctx.prices(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.many.provenance.model import digest
 from jobmon_core.store.history.lines import append
 from jobmon_core.store.home import Home
-from tests.support.job_records import OOM, RUNNING, failed, job_of, succeeded
+from tests.support.job_records import RUNNING, job_of, succeeded
 
 _SCRIPT = "#!/bin/bash\n#SBATCH -t 5:00:00\n./run.sh --output_dir out\n"
 
@@ -47,22 +46,11 @@ def test_nothing_is_made_in_the_home_if_there_is_none(ctx: Context) -> None:
     assert not ctx.home.root.exists()
 
 
-def test_jobs_of_the_same_script_count_before_those_of_the_same_name(ctx: Context) -> None:
-    same_name = job_of(succeeded(), name="job.sbatch", job_id=11, concluded_s=1.0)
-    assert "11, took 1m" in _items(ctx, same_name)["past_runs"].text
-    same_script = replace(
-        job_of(succeeded(), job_id=12, concluded_s=1.0), command=str(Path.cwd() / "job.sbatch")
-    )
-    assert "12, took 1m" in _items(ctx, same_script)["past_runs"].text
-
-
 def test_the_last_run_that_ran_out_of_memory_is_named(ctx: Context) -> None:
-    job = job_of(failed(diagnosis=replace(OOM, label="cuda_oom")), name="job.sbatch", concluded_s=1.0)
-    item = _items(ctx, job)["past_runs"]
-    assert (item.severity, item.text) == (
-        Severity.WARNING,
-        "the last run, 12, ran out of memory (CUDA out of memory)",
-    )
+    run = _GOOD._replace(job_id=12, started_s=5, outcome="failure", cause="cuda_oom")
+    item = _past(ctx, run)["past_runs"]
+    text = "the last run, 12, ran out of memory (cuda_oom)"
+    assert (item.severity, item.text) == (Severity.WARNING, text)
 
 
 def test_checkpoints_of_an_earlier_run_are_compared_with_the_time_limit(ctx: Context) -> None:

@@ -87,20 +87,6 @@ class PythonFact(NamedTuple):
     not_found: str = ""  # the interpreter or launcher that no folder of PATH has
 
 
-class PastRun(NamedTuple):
-    """An earlier job of the same script or name."""
-
-    job: str
-    ended_s: int
-    state: str  # as Slurm writes it
-    elapsed_s: int | None
-    limit_s: int | None
-    cause: str = ""  # of its failure
-    title: str = ""  # the failure in a few words
-    checkpoint_interval_s: float | None = None
-    had_progress: bool = False
-
-
 class Setup(NamedTuple):
     """How jobmon is set up."""
 
@@ -142,7 +128,7 @@ class Facts:
     environments: tuple[Activation, ...] = ()
     python: tuple[PythonFact, ...] = ()
     sourced_names: frozenset[str] | None = frozenset()  # None: sourced files may set any
-    past: tuple[PastRun, ...] = ()  # newest first
+    saves_every_s: float | None = None  # of the latest job of its script or name that saved checkpoints
     alike: tuple[HistoryRecord, ...] = ()  # ended runs of the same name or script, the latest first
     suspects: tuple[SuspectNode, ...] = ()  # nodes that kill runs or slow them down
     history_fault: str = ""  # why the history cannot be read

@@ -73,7 +73,7 @@ def forecast(alike: Iterable[HistoryRecord]) -> Forecast | None:
     failures = causes.count(cause)
     if not cause or failures < LEAST_FAILED:
         return None
-    failed = [run for runs in last for run in runs if _cause(run) == cause]
+    failed = [run for runs in last for run in runs if cause_of_failure(run) == cause]
     memory = max(run.memory_requested or 0 for run in failed)
     limit_s = max(run.limit_s or 0 for run in failed)
     return Forecast(cause, failures, len(last), failed[0], memory, limit_s)
@@ -92,11 +92,11 @@ def _is_of_cluster(run: HistoryRecord) -> bool:
 
 
 def _common_cause(runs: Sequence[HistoryRecord]) -> str:
-    cause, number = Counter(map(_cause, runs)).most_common(1)[0]
+    cause, number = Counter(map(cause_of_failure, runs)).most_common(1)[0]
     return cause if 2 * number >= len(runs) else ""
 
 
-def _cause(run: HistoryRecord) -> str:
+def cause_of_failure(run: HistoryRecord) -> str:
     """Return the cause of a failure; empty for a success, and for one whose cause is not known."""
     if run.outcome != Outcome.FAILURE:
         return ""
@@ -113,7 +113,7 @@ def needs(alike: Iterable[HistoryRecord]) -> Needs:
     """
     last = [*islice(alike, NEEDS_OF)]
     good = [run for run in last if run.outcome == Outcome.SUCCESS and not run.doubtful]
-    lacked = {_cause(run).partition(".")[0] for run in last}
+    lacked = {cause_of_failure(run).partition(".")[0] for run in last}
     here = [run for run in good if len(names_of(run.nodes)) == 1]
     memory = _highest(run.memory_peak for run in here)
     return Needs(

@@ -14,7 +14,6 @@ from jobmon_core.domain.before.batch_script.python_source import PythonSource
 from jobmon_core.domain.before.batch_script.request import read_request
 from jobmon_core.domain.before.checks.facts import (
     Facts,
-    PastRun,
     PathFact,
     PathKind,
     PythonFact,
@@ -34,11 +33,14 @@ from jobmon_core.domain.before.checks.rules import (
 )
 from jobmon_core.domain.before.pending.model import Partition
 from jobmon_core.domain.finding import Finding, Severity, failed, passed, warned, worst
+from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.job_settings import JobSettings
 
 _GIB = 1024**3
 _FULL = Disk(900 * _GIB, 1000 * _GIB, 9_000_000, 10_000_000)
-_RUN = PastRun("8123", 1, "COMPLETED", 3600, 7200)
+_RUN = HistoryRecord(8123, 1, 1.0, state="COMPLETED", started_s=1, run_s=3600.0, limit_s=7200)
+_FAILED = _RUN._replace(state="FAILED", outcome="failure")
+_TIMED_OUT = _FAILED._replace(state="TIMEOUT", run_s=7200.0)
 
 
 def _facts(*options: str, **known: object) -> Facts:
@@ -165,20 +167,15 @@ def test_a_signal_and_its_trap_may_be_written_as_a_name_or_a_number(trap: str, s
     [
         ("120", _RUN, Severity.INFO, "the longest completed run, 8123, took 1h"),
         ("60", _RUN, Severity.WARNING, "8123 took 1h, and the time limit is 1h"),
-        ("120", _RUN._replace(state="TIMEOUT", elapsed_s=7200), Severity.WARNING, "reached its limit of 2h"),
-        ("180", _RUN._replace(state="TIMEOUT", elapsed_s=7200), Severity.INFO, "ended TIMEOUT"),
-        (
-            "120",
-            _RUN._replace(state="FAILED", cause="cuda_oom", title="CUDA out of memory"),
-            Severity.WARNING,
-            "memory",
-        ),
-        ("120", _RUN._replace(state="OUT_OF_MEMORY"), Severity.WARNING, "ran out of memory"),
-        ("120", _RUN._replace(state="FAILED"), Severity.INFO, "8123, ended FAILED"),
+        ("120", _TIMED_OUT, Severity.WARNING, "reached its limit of 2h"),
+        ("180", _TIMED_OUT, Severity.INFO, "ended TIMEOUT"),
+        ("120", _FAILED._replace(cause="cuda_oom.fragments"), Severity.WARNING, "of memory (cuda_oom)"),
+        ("120", _FAILED._replace(state="OUT_OF_MEMORY"), Severity.WARNING, "ran out of memory"),
+        ("120", _FAILED, Severity.INFO, "8123, ended FAILED"),
     ],
 )
-def test_earlier_jobs_of_the_script(limit: str, run: PastRun, status: Severity, text: str) -> None:
-    item = past.past_runs(_facts("-t", limit, past=(run,)))
+def test_earlier_jobs_of_the_script(limit: str, run: HistoryRecord, status: Severity, text: str) -> None:
+    item = past.past_runs(_facts("-t", limit, alike=(run,)))
     assert item.severity is status
     assert text in item.text
 
@@ -198,12 +195,10 @@ def test_a_large_first_run_is_advised_to_begin_small() -> None:
 
 
 def test_checkpoints_that_are_too_rare_for_the_time_limit() -> None:
-    run = _RUN._replace(checkpoint_interval_s=4 * 3600.0)
-    assert safety.checkpoints(_facts("-t", "6:00:00", past=(run,))).severity is Severity.WARNING
-    assert (
-        safety.checkpoints(_facts("-t", "24:00:00", past=(run,), checkpoint_dir="/c")).severity
-        is Severity.INFO
-    )
+    interval_s = 4 * 3600.0
+    assert safety.checkpoints(_facts("-t", "6:00:00", saves_every_s=interval_s)).severity is Severity.WARNING
+    enough = _facts("-t", "24:00:00", saves_every_s=interval_s, checkpoint_dir="/c")
+    assert safety.checkpoints(enough).severity is Severity.INFO
 
 
 def test_a_job_of_the_same_script_that_writes_to_the_same_folder() -> None:
@@ -274,10 +269,10 @@ def test_what_sbatch_says_about_an_accepted_job_is_passed_on() -> None:
 
 def test_whether_the_progress_of_earlier_runs_could_be_read() -> None:
     assert setup.progress(_facts()).severity is Severity.UNKNOWN
-    unread = setup.progress(_facts(past=(_RUN._replace(had_progress=False),)))
+    unread = setup.progress(_facts(alike=(_RUN,)))
     assert unread.text == "jobmon could not read the progress of any earlier run"
     assert "jobmon.yaml" in unread.advice
-    read = setup.progress(_facts(past=(_RUN._replace(had_progress=True),)))
+    read = setup.progress(_facts(alike=(_RUN._replace(done=3.0),)))
     assert (read.severity, read.advice) == (Severity.INFO, "")
 
 
@@ -306,8 +301,7 @@ def test_a_job_without_a_time_limit_of_its_own_may_be_long(
 ) -> None:
     facts = _facts(*options, partition=partition)
     assert (setup.monitor_returns(facts).severity is Severity.WARNING) == is_long
-    run = _RUN._replace(checkpoint_interval_s=40 * 3600.0)
-    saves = replace(facts, past=(run,), checkpoint_dir="/c")
+    saves = replace(facts, saves_every_s=40 * 3600.0, checkpoint_dir="/c")
     assert (safety.checkpoints(saves).severity is Severity.UNKNOWN) == (not is_long)
 
 
@@ -368,8 +362,7 @@ def test_the_exit_code(items: tuple[Finding, ...], code: int) -> None:
 def test_an_attempt_must_save_before_its_time_limit(
     limit: str, interval_s: float | None, status: Severity
 ) -> None:
-    past = (_RUN._replace(checkpoint_interval_s=interval_s),)
-    assert safety.saves(_facts("-t", limit, past=past)).severity is status
+    assert safety.saves(_facts("-t", limit, saves_every_s=interval_s)).severity is status
 
 
 def test_on_this_machine_a_folder_in_tmp_is_found_by_the_next_attempt() -> None:

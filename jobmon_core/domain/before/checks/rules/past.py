@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jobmon_core.domain.before.checks.facts import Facts
 from jobmon_core.domain.finding import Finding, passed, unknown, warned
@@ -21,11 +21,14 @@ from jobmon_core.domain.job.history.forecast import (
     TIME,
     Forecast,
     Needs,
+    cause_of_failure,
     forecast,
     needs,
 )
 from jobmon_core.domain.job.history.nodes import SuspectNode
+from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.history.totals import names_of
+from jobmon_core.domain.slurm.states import JobState
 
 _HOUR_S = 3600
 _OUT_OF_MEMORY = ("cuda_oom", "host_oom_kill", "python_memory_error")
@@ -43,34 +46,36 @@ def past_runs(facts: Facts) -> Finding:
     limit_s = facts.time_limit_s
     if found := forecast(facts.alike):
         return _likely(facts, found)
-    if not facts.past:
-        return passed("jobmon has watched no earlier run of this script", _small_first(facts))
-    last = facts.past[0]
-    if last.cause in _OUT_OF_MEMORY or last.state.startswith("OUT_OF_ME"):
+    started = [run for run in facts.alike if run.started_s]
+    if not started:
+        return passed("the history has no earlier run of this name or script", _small_first(facts))
+    last = started[0]
+    cause = cause_of_failure(last)
+    if cause in _OUT_OF_MEMORY:
         return warned(
-            f"the last run, {last.job}, ran out of memory ({last.title or last.state})",
+            f"the last run, {last.ref}, ran out of memory ({cause})",
             "Lower the batch size or ask for more memory, unless you have done so.",
         )
-    if last.state.startswith("TIMEOUT") and limit_s and limit_s <= (last.limit_s or last.elapsed_s or 0):
+    had_s = last.limit_s or last.run_s
+    if cause == TIME and limit_s and limit_s <= had_s:
         return warned(
-            f"the last run, {last.job}, reached its limit of {duration(last.limit_s or last.elapsed_s or 0)}",
+            f"the last run, {last.ref}, reached its limit of {duration(had_s)}",
             "Ask for more time, unless it resumes where that one ended.",
         )
-    return _compared(facts, limit_s)
+    return _compared(started, limit_s)
 
 
-def _compared(facts: Facts, limit_s: float | None) -> Finding:
-    done = [run for run in facts.past if run.state.startswith("COMPLETED") and run.elapsed_s]
+def _compared(runs: Sequence[HistoryRecord], limit_s: float | None) -> Finding:
+    done = [run for run in runs if run.state == JobState.COMPLETED]
     if not done:
-        return passed(f"the last run, {facts.past[0].job}, ended {facts.past[0].state}")
-    longest = max(done, key=lambda run: run.elapsed_s or 0)
-    elapsed_s = longest.elapsed_s or 0
-    if limit_s is not None and limit_s < elapsed_s * _NARROW:
+        return passed(f"the last run, {runs[0].ref}, ended {runs[0].state}")
+    longest = max(done, key=lambda run: run.run_s)
+    if limit_s is not None and limit_s < longest.run_s * _NARROW:
         return warned(
-            f"{longest.job} took {duration(elapsed_s)}, and the time limit is {duration(limit_s)}",
-            f"Ask for at least {duration(_rounded(elapsed_s * 1.2))}.",
+            f"{longest.ref} took {duration(longest.run_s)}, and the time limit is {duration(limit_s)}",
+            f"Ask for at least {duration(_rounded(longest.run_s * 1.2))}.",
         )
-    return passed(f"the longest completed run, {longest.job}, took {duration(elapsed_s)}")
+    return passed(f"the longest completed run, {longest.ref}, took {duration(longest.run_s)}")
 
 
 def _rounded(seconds: float) -> int:

@@ -31,15 +31,15 @@ def checkpoints(facts: Facts) -> Finding:
         return unknown(f"the time limit is {limit}")
     if saves_never(facts):
         return warned(f"checkpoints are turned off {_with_limit(limit_s)}", "Save them regularly.")
-    intervals = [run.checkpoint_interval_s for run in facts.past if run.checkpoint_interval_s]
-    if intervals and intervals[0] > limit_s / 2:
+    interval_s = facts.saves_every_s
+    if interval_s and interval_s > limit_s / 2:
         return warned(
-            f"the last run saved every {duration(intervals[0])} {_with_limit(limit_s)}", "Save more often."
+            f"the last run saved every {duration(interval_s)} {_with_limit(limit_s)}", "Save more often."
         )
     if _saves(facts):
         often = ""
-        if intervals:
-            often = f", every {duration(intervals[0])} in the last run"
+        if interval_s:
+            often = f", every {duration(interval_s)} in the last run"
         return passed(f"the program saves checkpoints{often}")
     if not saves_nothing(facts):
         return unknown("the script does not show whether the program saves checkpoints")
@@ -208,7 +208,7 @@ def saves(facts: Facts) -> Finding:
         return warned("checkpoints are turned off, so there is nothing to resume from", often)
     if saves_nothing(facts):
         return warned("nothing in the program saves a checkpoint", often)
-    interval_s = next((run.checkpoint_interval_s for run in facts.past if run.checkpoint_interval_s), None)
+    interval_s = facts.saves_every_s
     if interval_s is None:
         return unknown("jobmon has not seen how often the program saves")
     if limit_s is not None and interval_s > limit_s * _LATE:

@@ -42,9 +42,9 @@ def monitor_returns(facts: Facts) -> Finding:
 
 def progress(facts: Facts) -> Finding:
     """Jobmon could read the progress of an earlier run."""
-    if not facts.past:
+    if not facts.alike:
         return unknown("no earlier run shows whether jobmon can read its progress")
-    if any(run.had_progress for run in facts.past):
+    if any(run.done is not None for run in facts.alike):
         return passed("jobmon could read the progress of an earlier run")
     return passed(
         "jobmon could not read the progress of any earlier run",
