@@ -54,7 +54,7 @@ def add_flags(parser: argparse._ActionsContainer, /, **texts: str) -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=text)
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
+def add_json(parser: argparse._ActionsContainer) -> None:
     add_flags(parser, json="print JSON, as described below")
 
 
@@ -237,9 +237,6 @@ def write_page(options: Options, page: str, what: str) -> None:
         write_report(Path(options.html), page)
         say(f"{what} written to {options.html}")
         return
-    for name in ("json", "csv"):
-        if getattr(options, name, False):
-            raise UsageError(
-                f"--html - and --{name} would both print to stdout; give --html the name of a file"
-            )
+    if options.json:
+        raise UsageError("--html - and --json would both print to stdout; give --html the name of a file")
     sys.stdout.write(page)

@@ -21,34 +21,27 @@ from jobmon.commands.common import (
     write_page,
 )
 from jobmon.errors import UsageError, say
-from jobmon.views.cost import budget_json, budget_lines
 from jobmon.views.history import (
     among_json,
     among_lines,
-    cost_lines,
+    budget_json,
+    budget_lines,
     csv_text,
     history_json,
     history_lines,
     no_cost_lines,
     run_json,
-    totals_json,
+    total_json,
     totals_lines,
 )
 from jobmon.views.model import stamp
-from jobmon_core.app.history.look import (
-    history_budgets,
-    literal,
-    overview,
-    past_runs,
-    past_totals,
-    run_among,
-)
+from jobmon_core.app.history.look import history_budgets, overview, past_runs, run_among
 from jobmon_core.domain.humanize import count, listed
 from jobmon_core.domain.job.history.totals import BY, SORTS, Wanted
 from jobmon_core.domain.slurm.states import JobState, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from jobmon.views.console import Lines
     from jobmon.views.model import Json
@@ -130,9 +123,10 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--sort", choices=tuple(SORTS), default="ended", metavar="WHAT", help=text)
     text = f"at most N runs; 0: all (default: {_SHOWN})"
     parser.add_argument("-n", "--lines", type=natural, default=_SHOWN, metavar="N", help=text)
-    add_json(parser)
-    parser.add_argument("--html", metavar="FILE", help="write a page with charts; - is stdout")
-    parser.add_argument("--csv", action="store_true", help="print CSV with the keys of the JSON as header")
+    formats = parser.add_mutually_exclusive_group()
+    add_json(formats)
+    formats.add_argument("--html", metavar="FILE", help="write a page with charts; - is stdout")
+    add_flags(formats, csv="print CSV with the keys of the JSON as header")
 
 
 def _state(text: str) -> str:
@@ -145,18 +139,12 @@ def _state(text: str) -> str:
 
 def run(options: Options) -> int:
     ctx = open_context()
-    if options.json and options.csv:
-        raise UsageError("--json and --csv exclude each other")
     if options.job == _BACKFILL:
         return _backfill(ctx, options)
-    if options.html:
-        _write_page(ctx, options)
-    if options.html and not (options.json or options.csv):
-        return 0
     if options.job:
         _print_run(ctx, options)
-    elif options.by:
-        _print_totals(ctx, options)
+    elif options.html:
+        _write_page(ctx, options)
     else:
         _print_runs(ctx, options)
     return 0
@@ -180,51 +168,42 @@ def _backfill(ctx: Context, options: Options) -> int:
 def _write_page(ctx: Context, options: Options) -> None:
     from jobmon.views.report.history import history_html
 
-    wanted, found = _wanted(ctx, options), None
-    if options.job:
-        found = run_among(ctx, options.job)
-        wanted = Wanted(name=literal(found.run.label))
-    data = overview(ctx, wanted, options.by or "", options.sort, options.lines or -1)
-    if found:
-        data = data._replace(this=found.run, unusual=found.unusual)
+    limit = options.lines or -1
+    data = overview(ctx, _wanted(ctx, options), options.by or "", options.sort, limit)
     write_page(options, history_html(data), "history")
 
 
 def _print_run(ctx: Context, options: Options) -> None:
+    if options.html:
+        raise UsageError(f"`jobmon report {options.job} --html FILE` writes a page about one run")
     found = run_among(ctx, options.job)
-    runs = (found.run, *found.alike)
     lines = among_lines(found, ctx.clock.now(), table_console())
-    _print(options, lambda: among_json(found), lambda: [run_json(each) for each in runs], lines)
-
-
-def _print_totals(ctx: Context, options: Options) -> None:
-    rows = past_totals(ctx, _wanted(ctx, options), options.by, options.sort)
-    lines = totals_lines(rows, options.by, table_console())
-    if options.cost:
-        console = table_console()
-        lines = chain(lines, no_cost_lines(rows, console), budget_lines(history_budgets(ctx), console))
-    _print(options, lambda: totals_json(rows), lambda: totals_json(rows), lines)
+    _print(options, among_json(found), [run_json(each) for each in (found.run, *found.alike)], lines)
 
 
 def _print_runs(ctx: Context, options: Options) -> None:
-    past = past_runs(ctx, _wanted(ctx, options), options.sort, options.lines or -1)
-    lines, as_json = history_lines(past, ctx.clock.now(), table_console()), history_json(past)
+    limit, console = options.lines or -1, table_console()
+    past = past_runs(ctx, _wanted(ctx, options), options.sort, limit, options.by or "")
+    budgets = history_budgets(ctx) if options.cost else []
+    notes: Lines = ()
     if options.cost:
-        budgets = history_budgets(ctx)
-        as_json["budgets"] = [budget_json(state) for state in budgets]
-        lines = chain(
-            cost_lines(past, ctx.clock.now(), table_console()), budget_lines(budgets, table_console())
-        )
-    _print(options, lambda: as_json, lambda: [run_json(run) for run in past.runs], lines)
+        notes = chain(no_cost_lines(past.totals, console), budget_lines(budgets, console))
+    if options.by:
+        rows = [*map(total_json, past.rows)]
+        _print(options, rows, rows, chain(totals_lines(past.rows, options.by, console), notes))
+        return
+    found = history_json(past)
+    if options.cost:
+        found["budgets"] = [budget_json(state) for state in budgets]
+    lines = history_lines(past, ctx.clock.now(), console, has_costs=options.cost)
+    _print(options, found, found["runs"], chain(lines, notes))
 
 
-def _print(
-    options: Options, as_json: Callable[[], object], rows: Callable[[], Sequence[Json]], lines: Lines
-) -> None:
+def _print(options: Options, found: object, rows: Sequence[Json], lines: Lines) -> None:
     if options.json:
-        print_json(as_json())
+        print_json(found)
     elif options.csv:
-        print(csv_text(rows()), end="")
+        print(csv_text(rows), end="")
     else:
         print_lines(lines)
 

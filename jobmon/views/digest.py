@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
-from jobmon.views.history import hours, total_json, totals_json
+from jobmon.views.history import hours, total_json
 from jobmon.views.model import fields, stamp
 from jobmon_core.domain.humanize import count, filled, joined, listed, money
 from jobmon_core.domain.job.history.totals import together
@@ -75,7 +75,7 @@ def digest_json(digest: Digest) -> Json:
     """Return the documented object of ``jobmon digest --json``."""
     return {
         **fields(digest, "doubtful", since="since_s", until="until_s"),
-        "totals": totals_json(digest.totals),
+        "totals": [*map(total_json, digest.totals)],
         "most_lost": digest.most_lost and total_json(digest.most_lost),
         "most_idle": digest.most_idle and total_json(digest.most_idle),
         **fields(digest, "slower", "suspects", "failures", "idle_jobs"),

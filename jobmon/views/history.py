@@ -1,4 +1,4 @@
-"""Ended runs: as a table, in totals, one among those like it; and the same for programs."""
+"""Ended runs: as a table, in totals, one among those like it, with budgets; and the same for programs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
-from jobmon.views.cost import lineage_text
 from jobmon.views.model import clock, fields, known_fields
 from jobmon.views.table import Cell, table_lines
-from jobmon_core.domain.humanize import count, duration, money, number, size, text_of
+from jobmon_core.domain.humanize import count, duration, money, number, plural, size, text_of
 from jobmon_core.domain.job.efficiency.advice import activity_text
 from jobmon_core.domain.slurm.states import Outcome
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from jobmon.views.console import Console, Lines
     from jobmon.views.model import Json
     from jobmon_core.app.history.look import Among, Nodes, Past
+    from jobmon_core.domain.job.history.budgets import BudgetState
+    from jobmon_core.domain.job.history.lineage_cost import LineageCost
     from jobmon_core.domain.job.history.record import HistoryRecord
     from jobmon_core.domain.job.history.totals import RunTotals
 
@@ -46,24 +47,23 @@ _OF_SUSPECT = ("runs_elsewhere", "chance", "option")  # whether it kills runs or
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins a formula
 
 
-def history_lines(past: Past, now_s: float, console: Console) -> Lines:
-    """Yield a table of runs, and what all of them took."""
+def history_lines(past: Past, now_s: float, console: Console, *, has_costs: bool = False) -> Lines:
+    """Yield a table of runs, and what all of them took; if wanted, with costs instead of wait and pace."""
     if not past.runs:
         yield from console.prose(NO_RUNS, hanging="  ")
         return
-    yield from table_lines(HEADERS, [run_cells(run, now_s) for run in past.runs], console, _STEPS)
-    yield from _sums(past, console)
-
-
-def cost_lines(past: Past, now_s: float, console: Console) -> Lines:
-    """Yield the same with costs instead of the wait and the pace."""
-    if not past.runs:
-        yield from console.prose(NO_RUNS, hanging="  ")
-        return
-    rows = [_cost_row(run, now_s) for run in past.runs]
-    yield from table_lines(_COST_HEADERS, rows, console, _STEPS)
-    yield from _sums(past, console)
-    yield from no_cost_lines(past.totals, console)
+    headers, cells = HEADERS, run_cells
+    if has_costs:
+        headers, cells = _COST_HEADERS, _cost_cells
+    yield from table_lines(headers, [cells(run, now_s) for run in past.runs], console, _STEPS)
+    for total in past.totals:
+        shown = len(past.runs)
+        rest = f", the last {shown} shown (-n 0 for all)" if shown < total.runs else ""
+        yield from console.prose(f"{_total_text(total)}{rest}", hanging="  ")
+    if late := sum(run.lacks_hours for run in past.runs):
+        yield from console.prose(f"{count(late, 'run')} {_LATE}", hanging="  ")
+    if past.damaged:
+        yield console.styled(damage(past.damaged), Style.DIM)
 
 
 def no_cost_lines(totals: Sequence[RunTotals], console: Console) -> Lines:
@@ -72,22 +72,11 @@ def no_cost_lines(totals: Sequence[RunTotals], console: Console) -> Lines:
         yield from console.prose(_NO_COST, hanging="  ")
 
 
-def _cost_row(run: HistoryRecord, now_s: float) -> tuple[Cell, ...]:
+def _cost_cells(run: HistoryRecord, now_s: float) -> tuple[Cell, ...]:
     cells, per_unit = [*run_cells(run, now_s)], run.cost_per_unit
     cells[4] = Cell(money_text(run.cost, run.currency))
     cells[7] = Cell(UNKNOWN if per_unit is None else f"{money(per_unit, '')}/{run.unit}")
     return tuple(cells)
-
-
-def _sums(past: Past, console: Console) -> Lines:
-    shown = len(past.runs)
-    for total in past.totals:
-        rest = f", the last {shown} shown (-n 0 for all)" if shown < total.runs else ""
-        yield from console.prose(f"{_total_text(total)}{rest}", hanging="  ")
-    if late := sum(run.lacks_hours for run in past.runs):
-        yield from console.prose(f"{count(late, 'run')} {_LATE}", hanging="  ")
-    if past.damaged:
-        yield console.styled(damage(past.damaged), Style.DIM)
 
 
 def damage(damaged: int) -> str:
@@ -261,14 +250,9 @@ def history_json(past: Past) -> Json:
     """Return the documented object of ``jobmon history --json``."""
     return {
         "runs": [run_json(run) for run in past.runs],
-        "totals": [total_json(total) for total in past.totals],
+        "totals": [*map(total_json, past.totals)],
         "damaged_lines": past.damaged,
     }
-
-
-def totals_json(rows: Sequence[RunTotals]) -> list[Json]:
-    """Return the documented list of ``jobmon history --by ... --json``."""
-    return [total_json(row) for row in rows]
 
 
 def total_json(total: RunTotals) -> Json:
@@ -291,10 +275,10 @@ def nodes_lines(found: Nodes, console: Console) -> Lines:
     if not found.totals:
         yield from console.prose(NO_RUNS, hanging="  ")
         return
-    for suspect in (*found.suspects, *found.slow):
+    for suspect in found.suspects:
         yield from console.prose(suspect.sentence, "! ", "  ")
         yield from console.advice(f"Avoid it with `{suspect.option}`, and tell your administrators.", "  ")
-    if not (found.suspects or found.slow):
+    if not found.suspects:
         yield "no node stands out"
     yield from totals_lines(found.totals, "node", console)
 
@@ -305,6 +289,7 @@ def nodes_json(found: Nodes) -> Json:
         "suspects": [
             fields(each, "node", "failures", "runs", "failures_elsewhere", *_OF_SUSPECT)
             for each in found.suspects
+            if not each.slowdown
         ],
         "slow": [
             fields(
@@ -313,9 +298,10 @@ def nodes_json(found: Nodes) -> Json:
                 slow_runs="failures",
                 slow_runs_elsewhere="failures_elsewhere",
             )
-            for each in found.slow
+            for each in found.suspects
+            if each.slowdown
         ],
-        "nodes": [total_json(total) for total in found.totals],
+        "nodes": [*map(total_json, found.totals)],
     }
 
 
@@ -358,3 +344,53 @@ def _csv_cell(value: object) -> object:
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return value
+
+
+def budget_lines(budgets: Sequence[BudgetState], console: Console) -> Lines:
+    """Yield a table of the budgets in their current periods."""
+    if not budgets:
+        return
+    headers = ("BUDGET", "PERIOD", "AMOUNT", "SPENT", "USED", "FORECAST")
+    rows = [
+        (
+            state.budget.name,
+            state.period or "all time",
+            *(money(amount, state.currency) for amount in (state.budget.amount, state.spent)),
+            f"{state.percent:.0f}%",
+            money(state.forecast, state.currency),
+        )
+        for state in budgets
+    ]
+    yield ""
+    yield from table_lines(headers, rows, console, [(0, 8)])
+    note = "FORECAST: if the running jobs use their whole time limits"
+    if missing := sum(state.unpriced for state in budgets):
+        note += f"; without {count(missing, 'running job')} whose limit or price is not known"
+    for line in console.prose(note):
+        yield console.styled(line, Style.DIM)
+
+
+def budget_json(state: BudgetState) -> Json:
+    """Return a budget in its current period."""
+    return {
+        **fields(state.budget, "name", "match", "amount", "per"),
+        **known_fields(state, "period"),
+        **fields(state, "currency", "spent", "runs", "percent", "forecast", "unpriced"),
+    }
+
+
+def lineage_text(found: LineageCost) -> str:
+    """Return what all runs of one piece of work cost, and what of it was lost."""
+    parts = [
+        f"{money(cost, found.currency)} {what}"
+        for cost, what in (
+            (found.unsuccessful, "in runs without success"),
+            (found.repeated, f"for {plural(found.unit)} that were done again"),
+            (found.idle, "while GPUs were idle"),
+        )
+        if cost
+    ]
+    text = f"The {found.runs} runs of this job cost {money(found.cost, found.currency)}"
+    if found.per_unit is not None:
+        text += f", {money(found.per_unit, found.currency)} per {found.unit}"
+    return f"{text}; of it {', '.join(parts)}." if parts else f"{text}."

@@ -44,7 +44,7 @@ def nodes_html(page: NodesPage, visitor: parts.Visitor) -> str:
 
 def _main(page: NodesPage) -> Lines:
     yield parts.heading("Nodes")
-    if suspects := (*page.own.suspects, *page.own.slow):
+    if suspects := page.own.suspects:
         yield from parts.section("Better avoided", len(suspects), _suspects(suspects), "suspects")
     number = len(page.free.partitions) or None
     yield from parts.section("Partitions", number, _free(page), "partitions")
@@ -112,5 +112,5 @@ def _own(own: Nodes, title: str) -> Lines:
     columns = total_columns(own.totals, "node")
     rows = ([text(row) for _, text in columns] for row in own.totals)
     yield from table(title, [column_title(name) for name, _ in columns], rows)
-    if not (own.suspects or own.slow):
+    if not own.suspects:
         yield f'<p class="when">{count(len(own.totals), "node")}: none stands out.</p>'

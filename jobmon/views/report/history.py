@@ -41,11 +41,8 @@ if TYPE_CHECKING:
 
 def history_html(data: Overview) -> str:
     """Return the page."""
-    title = "History"
-    if data.this:
-        title = f"Runs of {short(data.this.label)}"
-    header = f"<header><h1>{in_html(title)}</h1><p>{in_html(about(data))}</p></header>"
-    return page_html(title, [header, "<main>", *history_sections(data), "</main>"], data.now_s)
+    header = f"<header><h1>History</h1><p>{in_html(about(data))}</p></header>"
+    return page_html("History", [header, "<main>", *history_sections(data), "</main>"], data.now_s)
 
 
 def history_sections(data: Overview) -> Lines:
@@ -53,7 +50,6 @@ def history_sections(data: Overview) -> Lines:
     if data.runs:
         yield PATTERNS
         yield from _figures(data)
-        yield from _unusual(data)
         yield from _charts(data)
         yield from _tables(data)
     else:
@@ -64,8 +60,6 @@ def history_sections(data: Overview) -> Lines:
 
 def about(data: Overview) -> str:
     """Return which runs the page is about."""
-    if data.this:
-        return f"Job {data.this.ref} ({data.this.state}) among the runs of its name"
     wanted = data.wanted._asdict().items()
     filters = [f"{name} {short(value)}" for name, value in wanted if isinstance(value, str) and value]
     if data.wanted.since_s is not None:
@@ -93,21 +87,15 @@ def _figures(data: Overview) -> Lines:
         yield '<p class="source">One run: there is nothing yet to compare it with.</p>'
 
 
-def _unusual(data: Overview) -> Lines:
-    if data.unusual:
-        items = (f"<li>{prose(f'{each.text}. {each.advice}')}</li>" for each in data.unusual)
-        yield f'<section class="card"><h2>What stands out</h2><ul>{"".join(items)}</ul></section>'
-
-
 def _charts(data: Overview) -> Lines:
     paced = _of_one_name(data.runs)
     yield '<h2>Charts</h2><div class="figures">'
     yield hours_html(data.over_time, data.period)
     yield waste_html(data.causes)
     yield busy_html(run.gpu_busy_s for run in data.runs)
-    yield wait_html(data.runs, data.this)
-    yield time_html(data.runs, data.this)
-    yield pace_html(paced, data.this)
+    yield wait_html(data.runs)
+    yield time_html(data.runs)
+    yield pace_html(paced)
     yield "</div>"
     if paced and len({run.label for run in data.runs}) > 1:
         text = f"Seconds per unit are of {short(paced[0].label)}, the name with the most runs."
@@ -124,12 +112,13 @@ def _of_one_name(runs: Sequence[HistoryRecord]) -> list[HistoryRecord]:
 
 
 def _tables(data: Overview) -> Lines:
-    if data.by:
-        columns = total_columns(data.rows, data.by)
-        rows = ([short(text(row)) for _, text in columns] for row in data.rows[:MAX_LISTED])
-        title = f"By {data.by}"
-        if len(data.rows) > MAX_LISTED:
-            title += f", the first {MAX_LISTED:,} of {len(data.rows):,}"
+    if by := data.past.by:
+        totals = data.past.rows
+        columns = total_columns(totals, by)
+        rows = ([short(text(row)) for _, text in columns] for row in totals[:MAX_LISTED])
+        title = f"By {by}"
+        if len(totals) > MAX_LISTED:
+            title += f", the first {MAX_LISTED:,} of {len(totals):,}"
         yield from table(title, [column_title(name) for name, _ in columns], rows)
     runs, total = data.past.runs, sum(each.runs for each in data.past.totals)
     title = count(total, "run")

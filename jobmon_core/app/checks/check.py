@@ -179,10 +179,10 @@ class CheckSubmission:
 def _with_history(ctx: Context, facts: Facts) -> Facts:
     script = digest(facts.script.text.encode()) if facts.script_file else ""
     try:
-        found = experience(ctx, facts.request.name, script)
+        alike, suspects = experience(ctx, facts.request.name, script)
     except StorageFailed as error:
         return replace(facts, history_fault=str(error))
-    return replace(facts, alike=tuple(found.alike), suspects=tuple(found.suspects))
+    return replace(facts, alike=tuple(alike), suspects=tuple(suspects))
 
 
 def _wanted(restart: RestartSettings | None) -> RestartSettings | None:

@@ -6,13 +6,13 @@ import time
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.history.look import MAX_ALIKE, literal
+from jobmon_core.app.history.look import earlier_runs
 from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.app.jobs.overview import overview
 from jobmon_core.app.live.job_view import job_view
 from jobmon_core.app.live.patrol import in_bounded_time, read_memory, save_memory, send_lines
 from jobmon_core.domain.channels import Level
-from jobmon_core.domain.job.history.baseline import unusual
+from jobmon_core.domain.job.history.baseline import SLOWER, unusual
 from jobmon_core.domain.job.history.nodes import WINDOW_S, suspect_nodes
 from jobmon_core.domain.job.history.totals import Wanted
 from jobmon_core.domain.many.digest import Digest
@@ -100,9 +100,8 @@ def _slower(history: History, runs: Sequence[HistoryRecord]) -> Iterator[str]:
         if run.step_s is not None:
             latest.setdefault(run.label, run)
     for name, run in sorted(latest.items(), key=lambda each: -each[1].run_s)[:_MAX_NAMES]:
-        alike = history.records(Wanted(until_s=run.ended_s, name=literal(name)), MAX_ALIKE)
-        for finding in unusual(run, [each for each in alike if each.key != run.key], str(run.ref)):
-            if finding.id == "slower_than_usual":
+        for finding in unusual(run, earlier_runs(history, run), str(run.ref)):
+            if finding.id == SLOWER:
                 yield f"{name} ({run.ref}): {finding.text.partition(': ')[2] or finding.text}"
 
 

@@ -10,7 +10,7 @@ from jobmon_core.domain.errors import StateUnreadable, UnknownJob
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.job.history.baseline import unusual
 from jobmon_core.domain.job.history.lineage_cost import lineage_cost
-from jobmon_core.domain.job.history.nodes import WINDOW_S, blamed_node, slow_nodes, suspect_nodes
+from jobmon_core.domain.job.history.nodes import WINDOW_S, blamed_node, nodes_to_avoid
 from jobmon_core.domain.job.history.record import NAMES_OF_SBATCH
 from jobmon_core.domain.job.history.totals import SORTS, TIMES, RunTotals, Wanted
 from jobmon_core.domain.slurm.job_ids import JobRef
@@ -18,7 +18,7 @@ from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.store.history.index import open_history
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from jobmon_core.context import Context
     from jobmon_core.domain.job.history.budgets import BudgetState
@@ -35,11 +35,13 @@ _MAX_LIKE = 500  # that a submission is compared with: arrays have many
 
 
 class Past(NamedTuple):
-    """Runs, the last ended first, and what all that were wanted took."""
+    """Some of the runs that were wanted, and what all of them took."""
 
-    runs: list[HistoryRecord]
+    runs: list[HistoryRecord]  # the highest by one of `SORTS` first
     totals: list[RunTotals]  # by currency
     damaged: int  # lines that cannot be read
+    by: str = ""  # one of `BY`
+    rows: list[RunTotals] = []  # noqa: RUF012 - by that; of a named tuple, never changed
 
 
 class Among(NamedTuple):
@@ -56,7 +58,6 @@ class Nodes(NamedTuple):
 
     totals: list[RunTotals]  # by node
     suspects: list[SuspectNode]
-    slow: list[SuspectNode]
 
 
 class Overview(NamedTuple):
@@ -69,60 +70,42 @@ class Overview(NamedTuple):
     period: str  # one of `TIMES`
     over_time: dict[str, list[RunTotals]]  # by period, for each `Outcome`
     causes: dict[str, list[RunTotals]]  # by cause, likewise
-    by: str = ""  # one of `BY`
-    rows: Sequence[RunTotals] = ()  # by that
-    this: HistoryRecord | None = None  # marked among the others
-    unusual: Sequence[Finding] = ()  # in what it stands out
 
 
-def past_runs(ctx: Context, wanted: Wanted, sort: str, limit: int) -> Past:
-    """Return the wanted runs, at most ``limit`` unless negative, the highest by one of `SORTS` first.
+def past_runs(ctx: Context, wanted: Wanted, sort: str, limit: int, by: str = "") -> Past:
+    """Return the wanted runs, at most ``limit`` unless negative, and what they took, also by one of `BY`.
+
+    The highest by one of `SORTS` are the first, but for times, which are in their order.
 
     Raises:
         StorageFailed: the history cannot be read.
     """
     with open_history(ctx.home.history) as history:
-        return Past(history.records(wanted, limit, SORTS[sort]), history.totals(wanted), history.damaged)
+        return _past(history, wanted, sort, limit, by)
 
 
-def past_totals(ctx: Context, wanted: Wanted, by: str, sort: str) -> list[RunTotals]:
-    """Return what the wanted runs took by one of `BY`: times in their order, else the highest first.
-
-    Raises:
-        StorageFailed: the history cannot be read.
-    """
-    with open_history(ctx.home.history) as history:
-        return sorted_totals(history.totals(wanted, by), by, sort)
-
-
-def sorted_totals(rows: Iterable[RunTotals], by: str, sort: str) -> list[RunTotals]:
-    """Return times in their order, else the highest first."""
+def _past(history: History, wanted: Wanted, sort: str, limit: int, by: str) -> Past:
+    rows = history.totals(wanted, by) if by else []
+    rows.sort(key=lambda row: row.sort_key(sort), reverse=True)
     if by in TIMES:
-        return sorted(rows, key=lambda row: row.label)
-    return sorted(rows, key=lambda row: row.sort_key(sort), reverse=True)
+        rows.sort(key=lambda row: row.label)
+    runs = history.records(wanted, limit, SORTS[sort])
+    return Past(runs, history.totals(wanted), history.damaged, by, rows)
 
 
 def overview(ctx: Context, wanted: Wanted, by: str, sort: str, limit: int) -> Overview:
-    """Return the totals of the wanted runs, also by one of `BY`, and the first ``limit`` by one of `SORTS`.
+    """Return what the page of the history shows of the wanted runs; see `past_runs`.
 
     Raises:
         StorageFailed: the history cannot be read.
     """
     listed = min(limit, MAX_LISTED) if limit >= 0 else MAX_LISTED
     with open_history(ctx.home.history) as history:
-        past = Past(history.records(wanted, listed, SORTS[sort]), history.totals(wanted), history.damaged)
+        past = _past(history, wanted, sort, listed, by)
         period, over_time = _over_time(history, wanted, by)
-        return Overview(
-            ctx.clock.now(),
-            wanted,
-            past,
-            history.records(wanted, MAX_RUNS),
-            period,
-            over_time,
-            _by_outcome(history, wanted, "cause"),
-            by,
-            sorted_totals(history.totals(wanted, by), by, sort) if by else (),
-        )
+        causes = _by_outcome(history, wanted, "cause")
+        runs = history.records(wanted, MAX_RUNS)
+        return Overview(ctx.clock.now(), wanted, past, runs, period, over_time, causes)
 
 
 def _over_time(history: History, wanted: Wanted, by: str) -> tuple[str, dict[str, list[RunTotals]]]:
@@ -146,14 +129,18 @@ def run_among(ctx: Context, argument: str) -> Among:
     """
     with open_history(ctx.home.history) as history:
         run = _running(ctx, argument) or _run(ctx, history, argument)
-        alike = history.records(Wanted(until_s=run.ended_s, name=literal(run.label)), MAX_ALIKE)
+        earlier = earlier_runs(history, run)
         parts = _runs_of_work(history, run)
         around = history.records(Wanted(since_s=(run.ended_s or 0) - WINDOW_S, until_s=run.ended_s))
-    earlier = [each for each in alike if each.key != run.key]
     found: list[Finding] = []
     if run.ended_s is not None:  # until then, its monitor judges what can be judged
         found = [*unusual(run, earlier, argument), *map(_blamed, blamed_node(run, around))]
     return Among(run, earlier, found, lineage_cost(parts))
+
+
+def earlier_runs(history: History, run: HistoryRecord) -> list[HistoryRecord]:
+    """Return the runs of the same name that ended before one, the last first."""
+    return history.records(Wanted(until_s=run.ended_s, name=literal(run.label)), MAX_ALIKE)
 
 
 def _runs_of_work(history: History, run: HistoryRecord) -> list[HistoryRecord]:
@@ -195,17 +182,10 @@ def nodes_seen(ctx: Context, period_s: float) -> Nodes:
         rows = history.totals(Wanted(since_s=now_s - period_s), "node")
         recent = history.records(Wanted(since_s=now_s - WINDOW_S))
     known = sorted((row for row in rows if row.label), key=lambda row: row.runs, reverse=True)
-    return Nodes(known, suspect_nodes(recent, now_s), slow_nodes(recent, now_s))
+    return Nodes(known, nodes_to_avoid(recent, now_s))
 
 
-class Experience(NamedTuple):
-    """What the history says about a submission."""
-
-    alike: list[HistoryRecord]  # runs of the same name or script, the last ended first
-    suspects: list[SuspectNode]  # nodes that kill runs or slow them down
-
-
-def experience(ctx: Context, name: str, script: str) -> Experience:
+def experience(ctx: Context, name: str, script: str) -> tuple[list[HistoryRecord], list[SuspectNode]]:
     """Return the runs of a name, or of a script with this digest, and the nodes that are suspect now.
 
     Raises:
@@ -218,7 +198,7 @@ def experience(ctx: Context, name: str, script: str) -> Experience:
             found += history.records(Wanted(name=literal(name)), _MAX_LIKE)
         recent = history.records(Wanted(since_s=now_s - WINDOW_S))
     alike = sorted({run.key: run for run in found}.values(), key=lambda run: -(run.ended_s or 0))
-    return Experience(alike, [*suspect_nodes(recent, now_s), *slow_nodes(recent, now_s)])
+    return alike, nodes_to_avoid(recent, now_s)
 
 
 def _running(ctx: Context, argument: str) -> HistoryRecord | None:

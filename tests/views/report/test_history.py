@@ -15,7 +15,6 @@ from jobmon.views.report.history import history_html
 from jobmon.views.report.runs import busy_html, pace_html, time_html
 from jobmon_core.app.history.look import MAX_LISTED, MAX_RUNS, overview
 from jobmon_core.context import Context
-from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.history.totals import Wanted
 from jobmon_core.store.history.index import open_history
@@ -213,16 +212,6 @@ def test_filters_and_totals_are_honoured(ctx: Context) -> None:
     daily = page(ctx, by="day")
     assert "GPU hours per day, by outcome" in daily
     assert len(re.findall(r'<th scope="row">20\d\d-\d\d-\d\d<', daily)) == 3
-
-
-def test_one_run_among_those_of_its_name(ctx: Context) -> None:
-    add(ctx, run(1), run(2), run(3))
-    finding = Finding(Severity.WARNING, "this run waited for longer than usual", "See `jobmon why 3`.")
-    data = overview(ctx, Wanted(name="train"), "", "ended", -1)._replace(this=run(3), unusual=(finding,))
-    text = history_html(data)
-    assert "<h1>Runs of train</h1><p>Job 3 (COMPLETED) among the runs of its name</p>" in text
-    assert "this run waited for longer than usual. See <code>jobmon why 3</code>." in text
-    assert text.count("this run</li>") == 3
 
 
 def test_an_empty_history_and_one_run_say_so(ctx: Context) -> None:

@@ -99,6 +99,11 @@ def suspect_nodes(runs: Iterable[HistoryRecord], now_s: float) -> list[SuspectNo
     return _standing_out(by_node, _LEAST_FAILURES)
 
 
+def nodes_to_avoid(runs: Sequence[HistoryRecord], now_s: float) -> list[SuspectNode]:
+    """Return `suspect_nodes`, then `slow_nodes`."""
+    return [*suspect_nodes(runs, now_s), *slow_nodes(runs, now_s)]
+
+
 def blamed_node(run: HistoryRecord, earlier: Iterable[HistoryRecord]) -> list[SuspectNode]:
     """Return what speaks against the only node of a run when it ended: it kills runs, or it is slow."""
     until_s = run.ended_s or 0
