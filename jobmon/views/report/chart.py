@@ -16,7 +16,7 @@ from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.visible_text import in_html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from jobmon.views.console import Lines
     from jobmon_core.domain.job.report.axis import Axis
@@ -33,7 +33,7 @@ STRETCHED = (
     f'viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none">'
 )
 _MIN_NUMBER_GAP = 0.02  # of the width, between the numbers of two marks
-_NEAR_END = 0.94  # of the width: labels of the time axis beyond it end at their ticks, not to be cut off
+_NEAR_END = 0.06  # of the width: labels so near to an end begin or end at their ticks, not to be cut off
 _TABLE_ROWS = 24
 _LOGARITHMIC_FROM = 50.0  # ratio of highest to lowest value: above it, an axis not from zero is logarithmic
 _NO_SERIES = Series()
@@ -107,7 +107,7 @@ def _legend(chart: Chart) -> Lines:
 def _picture(chart: Chart, window: Window, marked: Sequence[Event]) -> Lines:
     axis = _axis(chart)
     yield opened(chart.key, chart.finding, _description(chart, window))
-    yield from value_axis(axis, number_text)
+    yield from value_axis(axis)
     yield from _time_axis(window)
     yield STRETCHED
     yield from (f'<path class="band" d="{area(each, axis, window)}"/>' for each in chart.band.stretches)
@@ -136,11 +136,17 @@ def _axis(chart: Chart) -> Axis:
     points = [point for line in chart.lines for point in line.series.points]
     points += chart.band.points
     low, high = min(point.low for point in points), max(point.high for point in points)
-    if not chart.from_zero and low > 0 and high / low > _LOGARITHMIC_FROM:
-        return logarithmic_axis(low, high)
-    low = min(0.0, low) if chart.from_zero else low
-    high = max(filter(None, (high, chart.limit, chart.full)), default=1.0)
+    if not chart.from_zero:
+        return axis_of(low, high)
+    low, high = min(0.0, low), max(filter(None, (high, chart.limit, chart.full)), default=1.0)
     return linear_axis(low, high if high > low else low + 1)
+
+
+def axis_of(low: float, high: float) -> Axis:
+    """Return an axis that holds both values, which is logarithmic if they differ very much."""
+    if low > 0 and high / low > _LOGARITHMIC_FROM:
+        return logarithmic_axis(low, high)
+    return linear_axis(low, high)
 
 
 def _description(chart: Chart, window: Window) -> str:
@@ -148,12 +154,12 @@ def _description(chart: Chart, window: Window) -> str:
     return f"{chart.subject} over {duration(window.span_s)}. {names}."
 
 
-def value_axis(axis: Axis, text: Callable[[float], str]) -> Lines:
+def value_axis(axis: Axis) -> Lines:
     """Yield the horizontal lines of a picture, with their values."""
     for tick in axis.ticks:
         y = y_of(axis, tick)
         yield f'<line class="grid" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>'
-        yield f'<text class="tick" x="-6" y="{y + 4:.1f}" text-anchor="end">{text(tick)}</text>'
+        yield f'<text class="tick" x="-6" y="{y + 4:.1f}" text-anchor="end">{number_text(tick)}</text>'
 
 
 def number_text(value: float) -> str:
@@ -166,13 +172,18 @@ def number_text(value: float) -> str:
 
 
 def _time_axis(window: Window) -> Lines:
+    ticks_s = time_ticks(window.span_s)
+    yield from bottom_axis((each / window.span_s, duration(each) if each else "0") for each in ticks_s)
+
+
+def bottom_axis(ticks: Iterable[tuple[float, str]]) -> Lines:
+    """Yield the axis below a picture, given the places of its ticks, as shares of its width, and labels."""
     bottom = TOP + HEIGHT
-    for tick_s in time_ticks(window.span_s):
-        share = tick_s / window.span_s
-        anchor = "start" if not tick_s else "end" if share > _NEAR_END else "middle"
-        x, label = f"{100 * share:.2f}%", duration(tick_s) if tick_s else "0"
+    for share, label in ticks:
+        anchor = "start" if share < _NEAR_END else "end" if share > 1 - _NEAR_END else "middle"
+        x, text = f"{100 * share:.2f}%", in_html(label)
         yield f'<line class="axis" x1="{x}" x2="{x}" y1="{bottom}" y2="{bottom + 5}"/>'
-        yield f'<text class="tick" x="{x}" y="{bottom + 19}" text-anchor="{anchor}">{label}</text>'
+        yield f'<text class="tick" x="{x}" y="{bottom + 19}" text-anchor="{anchor}">{text}</text>'
     yield f'<line class="axis" x1="0" x2="100%" y1="{bottom}" y2="{bottom}"/>'
 
 

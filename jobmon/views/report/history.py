@@ -15,7 +15,7 @@ from jobmon.views.history import (
     total_columns,
 )
 from jobmon.views.model import stamp
-from jobmon.views.report.bars import PATTERNS
+from jobmon.views.report.marks import PATTERNS
 from jobmon.views.report.page import page_html, prose, table, tiles
 from jobmon.views.report.runs import (
     busy_html,

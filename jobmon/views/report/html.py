@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from jobmon.views.diagnosis import note_text
 from jobmon.views.model import stamp
 from jobmon.views.report import facts
-from jobmon.views.report.bars import PATTERNS
 from jobmon.views.report.chart import figure_html, tone
 from jobmon.views.report.charts import charts
+from jobmon.views.report.marks import PATTERNS
 from jobmon.views.report.page import page_html, prose, table, tiles
 from jobmon.views.report.runs import busy_html, pace_html, time_html
 from jobmon.views.text_width import sentences

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.history import hours
 from jobmon.views.model import stamp
-from jobmon.views.report.bars import Columns, Part, bars_html, columns_html
-from jobmon.views.report.dots import MAX_DOTS, Dot, dots_html
+from jobmon.views.report.marks import MAX_DOTS, Columns, Dot, Part, bars_html, columns_html, dots_html
 from jobmon.views.text_width import truncated
 from jobmon_core.domain.humanize import count, duration
 from jobmon_core.domain.job.history.baseline import COMPARED, is_unusual, usual_range
@@ -180,7 +179,8 @@ def _durations(key: str, finding: str, subject: str, dots: Sequence[Dot]) -> str
     if not dots:
         return ""
     finding += f" {duration(median(dot.value for dot in dots))}"
-    return dots_html(key, finding, subject, dots, are_durations=True)
+    in_hours = (dot._replace(value=dot.value / _HOUR_S) for dot in dots)
+    return dots_html(key, finding, f"{subject}, hours", in_hours, lambda value: duration(value * _HOUR_S))
 
 
 def _dot(run: HistoryRecord, value: float, this: HistoryRecord | None) -> Dot:

@@ -191,7 +191,7 @@ def test_of_very_many_runs_some_are_drawn_and_always_the_last() -> None:
     figure = time_html(runs, runs[0])
     assert len(tones(figure, "svg")) == 385
     assert tones(figure, "svg")[-1] == "this"
-    assert "Run time; one dot for 13 runs" in figure
+    assert "Run time, hours; one dot for 13 runs" in figure
     assert len(figure) < 150_000
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from typing import NamedTuple
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -14,11 +14,6 @@ _TIME_STEPS_S = (
     *(_HOUR_S * number for number in (1, 2, 3, 6, 12)),
     *(_DAY_S * number for number in (1, 2, 5, 10, 20, 50, 100)),
 )
-_DURATIONS_S = (
-    *(1.0, 10.0, _MINUTE_S, 10 * _MINUTE_S, _HOUR_S, 6 * _HOUR_S),
-    *(_DAY_S * number for number in (1, 7, 30, 365, 100_000)),
-)
-_WIDE = 50.0  # ratio of highest to lowest duration: above it, an axis is logarithmic
 _INTERVALS, _TIME_INTERVALS = 4, 6  # between marks, about
 _SMALLEST = 1e-300
 _TOLERANCE = 1e-9  # less is rounding: of a step, or of the values
@@ -59,19 +54,6 @@ def logarithmic_axis(lowest: float, highest: float) -> Axis:
     last = max(last, first + 1)
     every = -(-(last - first) // 5)  # at most six marks
     return Axis(10.0**first, 10.0**last, tuple(10.0**power for power in range(first, last + 1, every)), True)
-
-
-def duration_axis(lowest_s: float, highest_s: float) -> Axis:
-    """Return an axis with marks at full seconds, minutes, hours or days: from 0, or logarithmic from 1 s."""
-    lowest_s, highest_s = max(1.0, lowest_s), max(1.0, highest_s)
-    if highest_s / lowest_s > _WIDE:
-        first = min(len(_DURATIONS_S) - 1, bisect_right(_DURATIONS_S, lowest_s)) - 1
-        marks_s = _DURATIONS_S[first : bisect_left(_DURATIONS_S, highest_s) + 1]
-        return Axis(marks_s[0], marks_s[-1], marks_s, True)
-    marks_s = time_ticks(highest_s)
-    step_s = marks_s[1]
-    marks_s = tuple(number * step_s for number in range(math.ceil(highest_s / step_s) + 1))
-    return Axis(0.0, marks_s[-1], marks_s)
 
 
 def round_step(at_least: float) -> float:

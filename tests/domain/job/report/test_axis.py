@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.job.report.axis import (
-    duration_axis,
     linear_axis,
     logarithmic_axis,
     round_step,
@@ -69,18 +68,3 @@ def test_times_are_marked_at_full_hours_and_the_like(span_s: float, ticks_s: tup
 @given(st.floats(1, 1e12))
 def test_a_time_axis_never_has_many_marks(span_s: float) -> None:
     assert len(time_ticks(span_s)) <= 7
-
-
-@given(st.floats(0, 1e15), st.floats(0, 1e15))
-def test_an_axis_of_durations_holds_all_values_and_has_few_marks(one: float, other: float) -> None:
-    lowest, highest = sorted((one, other))
-    axis = duration_axis(lowest, highest)
-    assert 2 <= len(axis.ticks) <= 11
-    assert axis.low <= max(1.0, lowest)
-    assert axis.high >= min(highest, 8.64e9)
-
-
-def test_durations_have_marks_at_full_hours_or_days() -> None:
-    assert duration_axis(3_000, 4 * _HOUR_S).ticks == tuple(_HOUR_S * number for number in range(5))
-    assert duration_axis(0, 5 * _HOUR_S).ticks == (1, 10, 60, 600, _HOUR_S, 6 * _HOUR_S)
-    assert duration_axis(0, 5 * _HOUR_S).share(0) == 0
