@@ -18,7 +18,6 @@ from jobmon.errors import UsageError, say
 from jobmon.views.digest import digest_json, digest_lines, period_text, texts
 from jobmon_core.app.history.digest import collect_digest, due_period, last_period, send_digest
 from jobmon_core.app.live.patrol import check_channel
-from jobmon_core.domain.many.digest import digest_command
 
 if TYPE_CHECKING:
     from jobmon_core.app.autostart import Autostart
@@ -98,5 +97,14 @@ def _change_entry(ctx: Context, options: Options) -> int:
 
 def _autostart(ctx: Context, options: Options) -> Autostart:
     from jobmon_core.app.autostart import Autostart
+    from jobmon_core.domain.many.autostart.command import RegularCommand
 
-    return Autostart.of(ctx, jobmon_command(), regular=digest_command(options.to, weekly=options.weekly))
+    regular = RegularCommand(
+        "jobmon digest",
+        ("digest", "--weekly" if options.weekly else "--daily", "--unattended", "--to", options.to),
+        "3 7-22 * * *",  # each hour of a day, since a machine may be down
+        "7..22:03",
+        "send what all runs took",
+        marker_suffix="-digest",
+    )
+    return Autostart.of(ctx, jobmon_command(), regular=regular)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from jobmon.views.console import Console, Lines
     from jobmon.views.model import Json
-    from jobmon_core.domain.many.digest import Digest
+    from jobmon_core.app.history.digest import Digest
 
 _SHOWN = 3  # jobs or nodes that a line names
 

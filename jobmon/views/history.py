@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from jobmon.views.console import Console, Lines
     from jobmon.views.model import Json
     from jobmon_core.app.history.look import Among, Nodes, Past
-    from jobmon_core.domain.job.history.budgets import BudgetState
-    from jobmon_core.domain.job.history.lineage_cost import LineageCost
+    from jobmon_core.domain.job.history.prices import BudgetState
     from jobmon_core.domain.job.history.record import HistoryRecord
-    from jobmon_core.domain.job.history.totals import RunTotals
+    from jobmon_core.domain.job.history.totals import LineageCost, RunTotals
 
 HEADERS = ("JOB", "NAME", "STATE", "ENDED", "WAIT", "TIME", "HOURS", "PER UNIT", "CAUSE")
 _COST_HEADERS = ("JOB", "NAME", "STATE", "ENDED", "COST", "TIME", "HOURS", "PER UNIT", "CAUSE")

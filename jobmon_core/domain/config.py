@@ -18,8 +18,7 @@ from jobmon_core.domain.node.telemetry.agent import AgentSettings
 
 if TYPE_CHECKING:  # submit reads the configuration, and its user waits
     from jobmon_core.domain.delivery.outbox import Message
-    from jobmon_core.domain.job.history.budgets import Budget
-    from jobmon_core.domain.job.history.prices import Prices
+    from jobmon_core.domain.job.history.prices import Budget, Prices
 
 MIN_POLL_S = 5
 _MIN_REPORT_S, _MAX_REPORT_S = 2, 60  # between two reports of an agent
@@ -224,8 +223,8 @@ def _check_hosts(top: Section) -> None:
 def _with_prices(config: Config, top: Section) -> Config:
     if not top.has("prices") and not top.has("budgets"):
         return config
-    from jobmon_core.domain.job.history.budgets import parse_budgets  # few users have prices
-    from jobmon_core.domain.job.history.prices import parse_prices
+    # few users have prices
+    from jobmon_core.domain.job.history.prices import parse_budgets, parse_prices
 
     prices, budgets = None, parse_budgets(top)
     if top.has("prices"):

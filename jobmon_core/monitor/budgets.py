@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.backends import DEFAULT_BACKEND
-from jobmon_core.domain.job.history.budgets import BudgetState
+from jobmon_core.domain.job.history.prices import BudgetState
 from jobmon_core.domain.job.history.totals import Wanted
 from jobmon_core.domain.messages.budget import budget_message
 from jobmon_core.domain.slurm.job_ids import ref_of
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.job.history.budgets import Budget
-    from jobmon_core.domain.job.history.prices import Prices
+    from jobmon_core.domain.job.history.prices import Budget, Prices
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.rows import JobRow

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from jobmon_core.domain.job.history.totals import Wanted
 from jobmon_core.store.history.index import open_history
 from jobmon_core.store.history.lines import append
 from tests.support.user import User
@@ -146,7 +147,7 @@ def test_a_run_whose_accounting_came_late_gets_its_hours_and_cost_by_backfill(us
     (before,) = _runs(user, job_id)
     folder = user.home / "state" / "history"
     with open_history(folder) as history:
-        (own,) = history.of_job(job_id)
+        (own,) = history.records(Wanted(job_id=job_id))
     late = own._replace(cpus=0, cpu_s=None, memory_peak=None, rate=None, currency="", noted_s=own.noted_s + 1)
     append(folder, [late], os.uname().nodename, own.noted_s + 1)
     (known,) = _runs(user, job_id)

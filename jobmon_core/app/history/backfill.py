@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import SchedulerMissing, SchedulerUnavailable
-from jobmon_core.domain.job.history.corrections import completed
 from jobmon_core.domain.job.history.record import record_of_row
+from jobmon_core.domain.job.history.totals import Wanted
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import Disabled, Unreachable
 from jobmon_core.domain.slurm.states import JobState
@@ -55,13 +55,14 @@ def backfill(ctx: Context, since_s: float, report: Callable[[float, int, int], N
     added = completed_runs = known = 0
     with open_history(ctx.home.history) as history:
         keys = history.keys(since_s)
-        incomplete = {each.key: each for each in history.without_hours(since_s)}
+        own = history.records(Wanted(since_s=since_s))
+    incomplete = {each.key: each for each in own if each.lacks_hours}
     while since_s < now_s:
         until_s = min(since_s + WEEK_S, now_s)
         found = {each.key: each for each in _ended(ctx, since_s, until_s, prices)}
         new = {key: each for key, each in found.items() if key not in keys}
         late = [
-            completed(incomplete[key], each, ctx.clock.now())
+            incomplete[key].completed(each, ctx.clock.now())
             for key, each in found.items()
             if key in incomplete and each.cpu_hours
         ]

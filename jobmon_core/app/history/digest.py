@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.history.look import earlier_runs
 from jobmon_core.app.jobs.find import StateGroup, group_of
@@ -14,8 +14,7 @@ from jobmon_core.app.live.patrol import in_bounded_time, read_memory, save_memor
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.job.history.baseline import SLOWER, unusual
 from jobmon_core.domain.job.history.nodes import WINDOW_S, suspect_nodes
-from jobmon_core.domain.job.history.totals import Wanted
-from jobmon_core.domain.many.digest import Digest
+from jobmon_core.domain.job.history.totals import RunTotals, Wanted
 from jobmon_core.domain.many.patrol import Memory
 from jobmon_core.store.history.index import open_history
 
@@ -33,6 +32,21 @@ _MAX_NAMES = 50  # of which the latest run is compared: those that took most
 _MAX_CAUGHT_UP_S = 31 * 86_400.0  # after a longer time, the next digest is about one day or week again
 _IDLE = ("idle-allocation", "idle-gpu")  # verdicts about a running job
 _FAILED = (StateGroup.FAILED, StateGroup.UNKNOWN)
+
+
+class Digest(NamedTuple):
+    """The runs that ended in a time, and what was forgotten."""
+
+    since_s: float  # Unix seconds
+    until_s: float
+    totals: tuple[RunTotals, ...]  # by currency; empty if no run ended
+    doubtful: int = 0  # of the successes
+    most_lost: RunTotals | None = None  # by cause: the one that most was lost to
+    most_idle: RunTotals | None = None  # by name: the one whose GPUs were idle most
+    slower: tuple[str, ...] = ()  # a sentence about each name whose latest run was slower than usual
+    suspects: tuple[str, ...] = ()  # a sentence about each node that kills runs
+    failures: tuple[str, ...] = ()  # jobs that failed in this time, and that nobody acknowledged
+    idle_jobs: tuple[str, ...] = ()  # jobs that run and leave what they hold idle
 
 
 def last_period(now_s: float, *, weekly: bool) -> tuple[float, float]:

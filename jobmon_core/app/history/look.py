@@ -9,10 +9,9 @@ from jobmon_core.app.jobs.find import find_job
 from jobmon_core.domain.errors import StateUnreadable, UnknownJob
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.job.history.baseline import unusual
-from jobmon_core.domain.job.history.lineage_cost import lineage_cost
 from jobmon_core.domain.job.history.nodes import WINDOW_S, blamed_node, nodes_to_avoid
 from jobmon_core.domain.job.history.record import NAMES_OF_SBATCH
-from jobmon_core.domain.job.history.totals import SORTS, TIMES, RunTotals, Wanted
+from jobmon_core.domain.job.history.totals import SORTS, TIMES, RunTotals, Wanted, lineage_cost
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.store.history.index import open_history
@@ -21,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.job.history.budgets import BudgetState
-    from jobmon_core.domain.job.history.lineage_cost import LineageCost
     from jobmon_core.domain.job.history.nodes import SuspectNode
+    from jobmon_core.domain.job.history.prices import BudgetState
     from jobmon_core.domain.job.history.record import HistoryRecord
+    from jobmon_core.domain.job.history.totals import LineageCost
     from jobmon_core.store.history.index import History
 
 MAX_RUNS = 10_000  # the latest, which charts of single runs are about
@@ -148,7 +147,8 @@ def _runs_of_work(history: History, run: HistoryRecord) -> list[HistoryRecord]:
     if run.lineage:
         found = history.records(Wanted(lineage=run.lineage))
     else:
-        found = [each for each in history.of_job(run.job_id, run.task) if each.state_id == run.state_id]
+        found = history.records(Wanted(job_id=run.job_id, task=run.task))
+        found = [each for each in found if each.state_id == run.state_id]
     return sorted(found, key=lambda each: (each.attempt, each.submit_s))
 
 
@@ -226,12 +226,10 @@ def _run(ctx: Context, history: History, argument: str) -> HistoryRecord:
     try:
         ref = JobRef.parse(argument)
     except ValueError:
-        found = history.records(Wanted(name=argument), 1)
-        if not found:
-            _, ref = find_job(ctx, argument)
-            found = history.of_job(ref.job_id, ref.key)
-    else:
-        found = history.of_job(ref.job_id, ref.key)
+        if found := history.records(Wanted(name=argument), 1):
+            return found[0]
+        _, ref = find_job(ctx, argument)
+    found = history.records(Wanted(job_id=ref.job_id, task=ref.key), 1)
     if not found:
         raise UnknownJob(
             f"the history has no run of {argument}: a watched job adds one when it has ended; "

@@ -11,6 +11,7 @@ from jobmon_core.app.jobs.overview import in_order, lineages_of
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.job.efficiency.model import Efficiency, efficiency_of_end
 from jobmon_core.domain.job.history.record import gpu_busy_s
+from jobmon_core.domain.job.history.totals import Wanted
 from jobmon_core.domain.job.report.usage import measured_use
 from jobmon_core.domain.job.tracking.apply_accounting import is_row_of
 from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
@@ -82,7 +83,7 @@ def costs_of(ctx: Context, runs: Iterable[RunEfficiency]) -> dict[str, float]:
         return costs
     with open_history(ctx.home.history) as history:
         for run in runs:
-            for record in history.of_job(run.ref.job_id, run.ref.key):
+            for record in history.records(Wanted(job_id=run.ref.job_id, task=run.ref.key)):
                 if record.ref == run.ref and record.started_s == run.started_s and record.cost is not None:
                     costs[record.currency] = costs.get(record.currency, 0.0) + record.cost
     return costs

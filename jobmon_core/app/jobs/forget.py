@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.find import by_id, last_change_s, name_of, no_record
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed, UnknownJob
-from jobmon_core.domain.job.history.corrections import deletion_of
+from jobmon_core.domain.job.history.totals import Wanted
 from jobmon_core.domain.job.job_settings import RestartMode
 from jobmon_core.lifecycle.health import Health, find_watched, job_status, list_jobs
 from jobmon_core.store.history.index import open_history
@@ -104,11 +104,11 @@ def forget_runs(ctx: Context, jobs: Iterable[tuple[JobRef, str]]) -> int:
         runs = [
             run
             for ref, state_id in jobs
-            for run in history.of_job(ref.job_id, ref.key)
+            for run in history.records(Wanted(job_id=ref.job_id, task=ref.key))
             if state_id in ("", run.state_id)
         ]
     if runs:
-        deletions = [deletion_of(run, now_s) for run in runs]
+        deletions = [run.deletion(now_s) for run in runs]
         append(ctx.home.history, deletions, os.uname().nodename, now_s)
     return len(runs)
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.channels import Level
 from jobmon_core.domain.humanize import count, money
-from jobmon_core.domain.job.history.budgets import STEPS
+from jobmon_core.domain.job.history.prices import STEPS
 from jobmon_core.domain.messages.notice import notice
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import Message
-    from jobmon_core.domain.job.history.budgets import BudgetState
+    from jobmon_core.domain.job.history.prices import BudgetState
 
 
 def budget_message(state: BudgetState, now_s: float) -> Message:

@@ -78,6 +78,8 @@ _TESTS = {
     "script": "script = :script",
     "outcome": "outcome = :outcome",
     "lineage": "lineage = :lineage",
+    "job_id": "job_id = :job_id",
+    "task": "task = :task",
 }
 _KNOWN = frozenset(HistoryRecord._fields)
 
@@ -110,29 +112,10 @@ class History:
         query = f"SELECT {_PLACE} FROM runs WHERE {where} ORDER BY {sort} DESC LIMIT :limit"  # noqa: S608 - our own words
         return read_lines(self.folder, self.index.execute(query, {**values, "limit": limit}).fetchall())
 
-    def of_job(self, job_id: int, task: str = "") -> list[HistoryRecord]:
-        """Return the records of a job, or of a part of it, the last ended first.
-
-        Raises:
-            StorageFailed: they cannot be read.
-        """
-        ours = "NOT deleted AND job_id = ? AND ? IN ('', task)"
-        query = f"SELECT {_PLACE} FROM runs WHERE {ours} ORDER BY ended_s DESC"  # noqa: S608 - our own words
-        return read_lines(self.folder, self.index.execute(query, (job_id, task)).fetchall())
-
     def keys(self, since_s: float) -> set[HistoryKey]:
         """The runs that ended since then (Unix seconds), also those that were deleted."""
         query = f"SELECT {', '.join(_KEY)} FROM runs WHERE ended_s >= ?"  # noqa: S608 - our own words
         return {HistoryKey(*row) for row in self.index.execute(query, (since_s,))}
-
-    def without_hours(self, since_s: float) -> list[HistoryRecord]:
-        """Return our own runs that ended since then (Unix seconds), and of which no CPU hours are known.
-
-        Raises:
-            StorageFailed: they cannot be read.
-        """
-        query = f"SELECT {_PLACE} FROM runs WHERE own AND NOT deleted AND cpu_hours = 0 AND ended_s >= ?"  # noqa: S608 - our own words
-        return read_lines(self.folder, self.index.execute(query, (since_s,)).fetchall())
 
     def totals(self, wanted: Wanted, by: str = "") -> list[RunTotals]:
         """Return what the wanted runs took: all together, or by one of `BY`; one more for each currency."""

@@ -12,14 +12,13 @@ import pytest
 
 from jobmon.views.console import Console
 from jobmon.views.digest import digest_json, digest_lines, texts
-from jobmon_core.app.history.digest import collect_digest, due_period, last_period, send_digest
+from jobmon_core.app.history.digest import Digest, collect_digest, due_period, last_period, send_digest
 from jobmon_core.app.messages.mute import acknowledge
 from jobmon_core.context import Context
 from jobmon_core.domain.delivery.outbox import StoredMessage
 from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.job_progress import JobProgress
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
-from jobmon_core.domain.many.digest import Digest
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.store.history.lines import append
 from jobmon_core.store.home import Home

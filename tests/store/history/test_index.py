@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.job.history.corrections import deletion_of
 from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.history.totals import BY, Wanted
 from jobmon_core.store.history.index import open_history
@@ -83,7 +82,7 @@ def test_the_runs_come_back_as_they_were_the_last_ended_first(folder: Path) -> N
     with open_history(folder) as history:
         assert history.records(Wanted()) == RUNS[::-1]
         assert history.records(Wanted(), 1, "run_s") == [RUNS[1]]
-        assert history.of_job(2) == [RUNS[1]]
+        assert history.records(Wanted(job_id=2)) == [RUNS[1]]
 
 
 @pytest.mark.parametrize(
@@ -138,12 +137,12 @@ def test_accounting_never_replaces_what_jobmon_saw(folder: Path) -> None:
 
 
 def test_a_deleted_run_is_in_no_answer_and_cannot_be_added_again(folder: Path) -> None:
-    append(folder, [deletion_of(RUNS[0], 2.0)], "a-host", T0)
+    append(folder, [RUNS[0].deletion(2.0)], "a-host", T0)
     later = RUNS[0]._replace(state_id="", noted_s=9.0)
     append(folder, [later], "z-host", T0 + 40 * DAY_S)
     with open_history(folder) as history:
         assert RUNS[0].job_id not in {run.job_id for run in history.records(Wanted())}
-        assert history.of_job(RUNS[0].job_id) == []
+        assert history.records(Wanted(job_id=RUNS[0].job_id)) == []
         assert sum(total.runs for total in history.totals(Wanted())) == len(RUNS) - 1
         assert RUNS[0].key in history.keys(0.0)
     assert RUNS[0].key not in {run.key for run in recent(folder, T0 + 40 * DAY_S)}

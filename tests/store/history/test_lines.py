@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.job.history.corrections import deletion_of
 from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.history.totals import Wanted
 from jobmon_core.store.history.index import open_history
@@ -92,7 +91,7 @@ def test_a_deleted_run_is_not_among_the_recent_ones_on_any_host(
 ) -> None:
     run = HistoryRecord(1, 5, 10.0, name="train", ended_s=9)
     append(tmp_path, [run, run._replace(job_id=2)], run_host, 10.0)
-    append(tmp_path, [deletion_of(run, 3.0)], deletion_host, 10.0)  # by a clock that is behind
+    append(tmp_path, [run.deletion(3.0)], deletion_host, 10.0)  # by a clock that is behind
     assert [each.job_id for each in recent(tmp_path, 10.0, "train")] == [2]
     assert [each.job_id for each in recent(tmp_path, 10.0)] == [2]
 
@@ -105,7 +104,7 @@ def test_files_of_a_clock_far_ahead_hide_no_recent_runs_but_what_they_delete_is_
     for years in (1, 2, 3):
         ahead = record(10 + years)._replace(ended_s=int(NOVEMBER_S + years * year_s))
         append(tmp_path, [ahead], "b", NOVEMBER_S + years * year_s)
-    append(tmp_path, [deletion_of(record(2), NOVEMBER_S + year_s)], "b", NOVEMBER_S + year_s)
+    append(tmp_path, [record(2).deletion(NOVEMBER_S + year_s)], "b", NOVEMBER_S + year_s)
     assert [each.job_id for each in recent(tmp_path, NOVEMBER_S + 60)] == [1]
 
 

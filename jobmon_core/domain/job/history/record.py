@@ -23,13 +23,18 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.model import End, Task, WatchedJob
     from jobmon_core.domain.logs.diagnosis.model import Diagnosis
     from jobmon_core.domain.logs.progress.model import History, Sample, TaskProgress
-    from jobmon_core.domain.slurm.rows import GpuUsage, JobRow, Usage
+    from jobmon_core.domain.slurm.rows import GpuUsage, JobRow
 
 BUSY_CLASSES = 10  # of GPU utilisation: below 10 %, below 20 % ...
 NAMES_OF_SBATCH = ("wrap", "sbatch")  # for commands, and scripts from stdin, that have nothing in common
 MAX_RESULTS = 12  # values of one run that are kept
 _HOUR_S = 3600.0
 _FASTER = 1.25  # than its median pace a run may be at first
+# what accounting knows of a run, and jobmon may lack if accounting was late
+_OF_ACCOUNTING = (
+    *("gpu", "gpus", "cpus", "eligible_s", "started_s", "ended_s", "limit_s", "nodes", "cpu_s"),
+    *("memory_requested", "memory_peak", "gpu_percent"),
+)
 
 
 class HistoryKey(NamedTuple):
@@ -163,6 +168,21 @@ class HistoryRecord(NamedTuple):
             return None
         return max(0.0, self.done - self.began)
 
+    def deletion(self, now_s: float) -> HistoryRecord:
+        """Return the later line that deletes it, and keeps its name alone."""
+        bare = HistoryRecord(self.job_id, self.submit_s, self._later(now_s), self.cluster)
+        return bare._replace(task=self.task, name=self.name, ended_s=self.ended_s, deleted=True)
+
+    def completed(self, found: HistoryRecord, now_s: float) -> HistoryRecord:
+        """Return the later line with what accounting told of it only after its end."""
+        known = {name: getattr(found, name) for name in _OF_ACCOUNTING if not getattr(self, name)}
+        if found.rate is not None:
+            known |= {"rate": found.rate, "currency": found.currency}
+        return self._replace(noted_s=self._later(now_s), run_s=found.run_s, **known)
+
+    def _later(self, now_s: float) -> float:
+        return round(max(now_s, self.noted_s), 3)
+
     @property
     def cost_per_unit(self) -> float | None:
         """What a unit of work cost; None if it did less than one."""
@@ -189,7 +209,7 @@ def cost_per_unit(cost: float | None, done: float | None, unit: str) -> float | 
 
 def record_of(job: WatchedJob, task: Task, end: End, around: Surroundings, now_s: float) -> HistoryRecord:
     """Return the record of the latest run of an ended task."""
-    usage, found = end.usage, task.diagnosis
+    found = task.diagnosis
     measured = found.measured if found and found.measured else MeasuredUse()
     record = HistoryRecord(
         job_id=job.job_id,
@@ -206,28 +226,17 @@ def record_of(job: WatchedJob, task: Task, end: End, around: Surroundings, now_s
         partition=job.partition,
         lineage=job.attempt.lineage if job.attempt else "",
         attempt=job.attempt.number if job.attempt else 0,
-        state=str(end.state),
         outcome=str(end.outcome),
         doubtful=task.is_doubtful_success,
-        exit_code=end.exit_code,
-        signal=end.signal,
         script=around.script,
         commit=around.commit,
-        nodes=end.nodes,
-        gpus=usage.gpus or measured.gpus or 0,
-        cpus=usage.cpus or 0,
-        eligible_s=end.eligible_s,
+        gpus=measured.gpus or 0,
         started_s=end.started_s,
         ended_s=end.ended_s,
-        limit_s=end.limit_s,
-        run_s=float(_first(usage.run_s, end.elapsed_s, 0)),
-        cpu_s=usage.cpu_s,
-        memory_requested=usage.requested_bytes,
-        memory_peak=usage.max_rss_bytes,
         node_peak=measured.node_peak_bytes,
-        gpu_percent=_mean_percent(measured.gpu or usage.gpu),
+        gpu_percent=_mean_percent(measured.gpu),
     )
-    record = _with_rate(_with_gpus(record, around.nodes), usage, around.prices)
+    record = _with_held(_with_gpus(record, around.nodes), end, around.prices)
     if around.progress:
         record = _with_progress(record, around.progress)
         resumed_at = job.attempt.resume_step if job.attempt else None
@@ -248,30 +257,33 @@ def record_of_row(row: JobRow, now_s: float, prices: Prices | None = None) -> Hi
         name=row.name,
         user=row.user,
         partition=row.partition,
-        state=str(row.state),
         outcome=str(outcome_of(row.state, row.exit_code)),
-        exit_code=row.exit_code,
-        signal=row.signal,
-        nodes=row.nodes,
-        gpus=row.usage.gpus or 0,
-        cpus=row.usage.cpus or 0,
-        eligible_s=row.eligible_s,
         started_s=row.start_s,
         ended_s=row.end_s,
-        limit_s=row.limit_s,
-        run_s=float(_first(row.usage.run_s, row.elapsed_s, 0)),
-        cpu_s=row.usage.cpu_s,
-        memory_requested=row.usage.requested_bytes,
-        memory_peak=row.usage.max_rss_bytes,
-        gpu_percent=_mean_percent(row.usage.gpu),
     )
-    return _with_rate(record, row.usage, prices)
+    return _with_held(record, row, prices)
 
 
-def _with_rate(record: HistoryRecord, usage: Usage, prices: Prices | None) -> HistoryRecord:
-    """Add the types of its GPUs by accounting if agents saw none, and what an hour of it costs."""
+def _with_held(record: HistoryRecord, told: End | JobRow, prices: Prices | None) -> HistoryRecord:
+    """Add how a run ended, what it held and used, and what an hour of that costs."""
+    usage = told.usage
     types = (usage.gpu_types, record.gpu)
-    record = record._replace(gpu=record.gpu or usage.gpu_types)
+    record = record._replace(
+        state=str(told.state),
+        exit_code=told.exit_code,
+        signal=told.signal,
+        nodes=told.nodes,
+        gpu=record.gpu or usage.gpu_types,
+        gpus=usage.gpus or record.gpus,
+        cpus=usage.cpus or 0,
+        eligible_s=told.eligible_s,
+        limit_s=told.limit_s,
+        run_s=float(_first(usage.run_s, told.elapsed_s, 0)),
+        cpu_s=usage.cpu_s,
+        memory_requested=usage.requested_bytes,
+        memory_peak=usage.max_rss_bytes,
+        gpu_percent=_mean_percent(usage.gpu) if record.gpu_percent is None else record.gpu_percent,
+    )
     if prices is None:
         return record
     rate = prices.rate(record.gpus, types, record.cpus, usage.billing)

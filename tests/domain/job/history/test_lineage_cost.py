@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.job.history.lineage_cost import lineage_cost
 from jobmon_core.domain.job.history.record import HistoryRecord
+from jobmon_core.domain.job.history.totals import lineage_cost
 
 # two hours at 10 EUR; the first attempt did 1,000 steps, and the second went on from step 800
 FIRST = HistoryRecord(

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from jobmon_core.domain.config_section import SecretSources, Section
-from jobmon_core.domain.job.history.budgets import Budget, BudgetState, parse_budgets
-from jobmon_core.domain.job.history.prices import Prices, parse_prices
+from jobmon_core.domain.job.history.prices import Budget, BudgetState, Prices, parse_budgets, parse_prices
 
 PRICES = Prices("EUR", {"h100": 2.5, "a100": 1.5, "a100 80gb": 2.0, "l4": 0.5, "default": 0.9}, cpu=0.01)
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.job.history.corrections import completed
 from jobmon_core.domain.job.history.prices import Prices
 from jobmon_core.domain.job.history.record import (
     HistoryRecord,
@@ -191,11 +190,11 @@ def test_what_accounting_told_late_completes_the_record_and_changes_nothing_that
     )
     found = record_of_row(row, 9_000.0, Prices("EUR", {"default": 1.0}, cpu=0.5))
     assert found
-    later = completed(own, found, 9_000.0)
+    later = own.completed(found, 9_000.0)
     assert (later.cpus, later.gpus, later.run_s, later.cpu_s, later.rate) == (8, 4, 2_900.0, 50.0, 8.0)
     assert (later.started_s, later.ended_s, later.nodes, later.cause) == (1_600, 4_600, "n[1-2]", "cuda_oom")
     assert (later.precedence > own.precedence, later.eligible_s, later.lacks_hours) == (True, 1_100, False)
-    assert completed(own, found, 5.0).noted_s == own.noted_s  # by a clock that was set back
+    assert own.completed(found, 5.0).noted_s == own.noted_s  # by a clock that was set back
 
 
 def test_only_runs_of_slurm_can_lack_their_hours() -> None:
