@@ -60,9 +60,7 @@ unit. The cost of a run is that of its whole allocation, at the prices that conf
 since --since, with one query for each week. What it knows of the runs that it watched stays; they get the
 hours that accounting did not have when they ended.
 
---html writes one page with charts that needs no network and no JavaScript: hours by week
-and outcome, waste by cause, waits, run times, seconds per unit of the name with the most
-runs, GPU utilisation. An existing file is replaced; it is readable by you alone.
+--html writes one page with charts; an existing file is replaced, and it is readable by you alone.
 
 --json prints an object with runs, totals (a list with an object for each currency) and damaged_lines, with
 --cost also budgets; with --by, a list of such totals, each with its label; with JOB, an object with run,
@@ -210,11 +208,4 @@ def _print(options: Options, found: object, rows: Sequence[Json], lines: Lines) 
 
 def _wanted(ctx: Context, options: Options) -> Wanted:
     since_s = None if options.since is None else ctx.clock.now() - options.since
-    return Wanted(
-        since_s=since_s,
-        name=options.name,
-        group=options.group,
-        state=options.state,
-        cause=options.cause,
-        node=options.node,
-    )
+    return Wanted.chosen(since_s, vars(options))

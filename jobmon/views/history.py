@@ -43,6 +43,7 @@ _LATE = (
 )
 UNKNOWN = "-"
 _OF_SUSPECT = ("runs_elsewhere", "chance", "option")  # whether it kills runs or slows them down
+_HELD = ("gpus", "cpus", "gpu_hours", "cpu_hours")  # not known until accounting tells it
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins a formula
 
 
@@ -313,10 +314,11 @@ def run_json(run: HistoryRecord) -> Json:
         **known_fields(run, "state", "outcome"),
         **fields(run, "doubtful", "exit_code", "signal"),
         **known_fields(run, "cause", "fingerprint", "script", "commit", "nodes", "gpu"),
-        **fields(run, "gpus", "cpus", submitted_at="submit_s", eligible_at="eligible_s"),
+        **fields(run, submitted_at="submit_s", eligible_at="eligible_s"),
         **fields(run, "wait_s", "run_s", "limit_s", "cpu_s", started_at="started_s", ended_at="ended_s"),
         **fields(run, "memory_requested", "memory_peak", "gpu_percent", "gpu_busy_s", "gpu_idle_s"),
-        **fields(run, "gpu_hours", "cpu_hours", "done", "total"),
+        **(dict.fromkeys(_HELD) if run.lacks_hours else fields(run, *_HELD)),
+        **fields(run, "done", "total"),
         **known_fields(run, "unit"),
         **fields(run, "results", "cost", "cost_per_unit", seconds_per_unit="step_s"),
         **known_fields(run, "currency"),

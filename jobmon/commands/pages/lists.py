@@ -53,14 +53,7 @@ def past_page(ctx: Context, query: Mapping[str, str], visitor: Visitor) -> str:
     if query.get("since") in PERIODS and query["since"]:
         since_s = ctx.clock.now() - period_s(query["since"])
     by = query.get("by", "") if query.get("by") in BY else ""
-    wanted = Wanted(
-        since_s=since_s,
-        name=query.get("name", ""),
-        group=query.get("group", ""),
-        state=query.get("state", ""),
-        cause=query.get("cause", ""),
-        node=query.get("node", ""),
-    )
+    wanted = Wanted.chosen(since_s, query)
     return history_page(overview(ctx, wanted, by, "ended", _RUNS), query, visitor)
 
 

@@ -1,4 +1,7 @@
-"""Look at ended runs: one by one, in totals, on one page, or one among those like it."""
+"""Look at ended runs: one by one, in totals, on one page, or one among those like it.
+
+All that reads the history raises StorageFailed if that is not possible.
+"""
 
 from __future__ import annotations
 
@@ -75,9 +78,6 @@ def past_runs(ctx: Context, wanted: Wanted, sort: str, limit: int, by: str = "")
     """Return the wanted runs, at most ``limit`` unless negative, and what they took, also by one of `BY`.
 
     The highest by one of `SORTS` are the first, but for times, which are in their order.
-
-    Raises:
-        StorageFailed: the history cannot be read.
     """
     with open_history(ctx.home.history) as history:
         return _past(history, wanted, sort, limit, by)
@@ -93,11 +93,7 @@ def _past(history: History, wanted: Wanted, sort: str, limit: int, by: str) -> P
 
 
 def overview(ctx: Context, wanted: Wanted, by: str, sort: str, limit: int) -> Overview:
-    """Return what the page of the history shows of the wanted runs; see `past_runs`.
-
-    Raises:
-        StorageFailed: the history cannot be read.
-    """
+    """Return what the page of the history shows of the wanted runs; see `past_runs`."""
     listed = min(limit, MAX_LISTED) if limit >= 0 else MAX_LISTED
     with open_history(ctx.home.history) as history:
         past = _past(history, wanted, sort, listed, by)
@@ -124,7 +120,6 @@ def run_among(ctx: Context, argument: str) -> Among:
 
     Raises:
         UnknownJob: the history has no such run.
-        StorageFailed: the history cannot be read.
     """
     with open_history(ctx.home.history) as history:
         run = _running(ctx, argument) or _run(ctx, history, argument)
@@ -163,7 +158,6 @@ def history_budgets(ctx: Context) -> list[BudgetState]:
 
     Raises:
         ConfigInvalid: the configuration is not valid.
-        StorageFailed: the history cannot be read.
     """
     from jobmon_core.monitor.budgets import budget_states  # few users have budgets
 
@@ -172,11 +166,7 @@ def history_budgets(ctx: Context) -> list[BudgetState]:
 
 
 def nodes_seen(ctx: Context, period_s: float) -> Nodes:
-    """Return what runs of the last ``period_s`` seconds took on each node, and which nodes kill runs.
-
-    Raises:
-        StorageFailed: the history cannot be read.
-    """
+    """Return what runs of the last ``period_s`` seconds took on each node, and which nodes kill runs."""
     now_s = ctx.clock.now()
     with open_history(ctx.home.history) as history:
         rows = history.totals(Wanted(since_s=now_s - period_s), "node")
@@ -186,11 +176,7 @@ def nodes_seen(ctx: Context, period_s: float) -> Nodes:
 
 
 def experience(ctx: Context, name: str, script: str) -> tuple[list[HistoryRecord], list[SuspectNode]]:
-    """Return the runs of a name, or of a script with this digest, and the nodes that are suspect now.
-
-    Raises:
-        StorageFailed: the history cannot be read.
-    """
+    """Return the runs of a name, or of a script with this digest, and the nodes that are suspect now."""
     now_s = ctx.clock.now()
     with open_history(ctx.home.history) as history:
         found = history.records(Wanted(script=script), _MAX_LIKE) if script else []

@@ -2,6 +2,7 @@
 
 It lies beside the lines on a local disk only. SQLite's locks do not hold on all network file systems
 (sqlite.org/howtocorrupt.html, section 2.1), so there it lives in memory, for the time of a command.
+What reads lines raises StorageFailed if that is not possible.
 """
 
 from __future__ import annotations
@@ -104,9 +105,6 @@ class History:
         """Return the records of the wanted runs, at most ``limit`` unless negative.
 
         The first ones have the highest values in the column ``sort``, see `SORTS`.
-
-        Raises:
-            StorageFailed: they cannot be read.
         """
         where, values = _where(wanted)
         query = f"SELECT {_PLACE} FROM runs WHERE {where} ORDER BY {sort} DESC LIMIT :limit"  # noqa: S608 - our own words
@@ -133,11 +131,7 @@ class History:
 
 @contextmanager
 def open_history(folder: Path) -> Iterator[History]:
-    """Yield the history in a folder, see `Home.history`; it may be missing.
-
-    Raises:
-        StorageFailed: it cannot be read.
-    """
+    """Yield the history in a folder, see `Home.history`; it may be missing."""
     with closing(_index(folder)) as index:
         yield History(folder, index)
 

@@ -10,11 +10,12 @@ from jobmon_core.domain.job.history.record import cost_per_unit
 from jobmon_core.domain.slurm.rows import node_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from jobmon_core.domain.job.history.record import HistoryRecord
 
 TIMES = ("day", "week", "month")
+_FILTERS = ("name", "group", "state", "cause", "node")  # fields of `Wanted` that users choose
 BY = ("name", *TIMES, "cause", "node", "group", "state")
 # by which runs and totals can be sorted, and the column of the index
 SORTS = {
@@ -44,6 +45,11 @@ class Wanted(NamedTuple):
     lineage: str = ""  # its id
     job_id: int | None = None
     task: str = ""  # see `JobRef.key`; empty: any
+
+    @classmethod
+    def chosen(cls, since_s: float | None, filters: Mapping[str, Any]) -> Wanted:
+        """Return the runs that a user's filters leave."""
+        return cls(since_s, **{name: filters[name] for name in _FILTERS if filters.get(name)})
 
 
 class RunTotals(NamedTuple):
