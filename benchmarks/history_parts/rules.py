@@ -25,11 +25,18 @@ from pathlib import Path
 from benchmarks.alarms import INTERVAL_S, read_recordings
 from benchmarks.figures import Figure
 from benchmarks.timed_logs import Recording, read_timed_logs
-from jobmon_core.domain.job.history.baseline import COMPARED, Usual, is_unusual
+from jobmon_core.domain.job.history.baseline import (
+    COMPARED,
+    Comparison,
+    RunSoFar,
+    Usual,
+    compared,
+    has_pace,
+    is_unusual,
+)
 from jobmon_core.domain.job.history.forecast import COUNTED, forecast
 from jobmon_core.domain.job.history.nodes import DAY_S, WINDOW_S, slow_nodes, suspect_nodes
 from jobmon_core.domain.job.history.record import HistoryRecord, step_s
-from jobmon_core.domain.job.history.running import Comparison, RunSoFar, compared, has_pace
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.progress.history import add_sample
 from jobmon_core.domain.logs.progress.model import History, Sample

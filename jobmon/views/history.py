@@ -277,7 +277,7 @@ def nodes_lines(found: Nodes, console: Console) -> Lines:
         return
     for suspect in found.suspects:
         yield from console.prose(suspect.sentence, "! ", "  ")
-        yield from console.advice(f"Avoid it with `{suspect.option}`, and tell your administrators.", "  ")
+        yield from console.advice(suspect.advice, "  ")
     if not found.suspects:
         yield "no node stands out"
     yield from totals_lines(found.totals, "node", console)

@@ -6,16 +6,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.followed_task import ReadTask, TaskLook, running_since_s
-from jobmon_core.domain.job.history.baseline import SLOWER, WAIT, Usual, highest_usual, usual_of
-from jobmon_core.domain.job.history.record import NAMES_OF_SBATCH, HistoryRecord, step_s
-from jobmon_core.domain.job.history.running import (
+from jobmon_core.domain.job.history.baseline import (
     LATE,
+    SLOWER,
+    WAIT,
     Comparison,
     RunSoFar,
+    Usual,
     compared,
     has_gpu_use,
     has_pace,
+    highest_usual,
+    usual_of,
 )
+from jobmon_core.domain.job.history.record import NAMES_OF_SBATCH, HistoryRecord, step_s
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.store.history.lines import recent
 

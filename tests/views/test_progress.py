@@ -14,8 +14,7 @@ from jobmon.views.running import job_progress
 from jobmon.views.top.drawing import UNICODE
 from jobmon_core.app.jobs.progress import ProgressReport
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
-from jobmon_core.domain.job.history.baseline import Usual
-from jobmon_core.domain.job.history.running import Comparison
+from jobmon_core.domain.job.history.baseline import Comparison, Usual
 from jobmon_core.domain.job.job_progress import FollowedTask, JobProgress
 from jobmon_core.domain.logs.progress.figures import loss, percentage, units
 from jobmon_core.domain.logs.progress.model import Confidence, Estimate, Progress

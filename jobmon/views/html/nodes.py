@@ -55,11 +55,10 @@ def _suspects(suspects: Sequence[SuspectNode]) -> Lines:
     yield '<ul class="findings">'
     for each in suspects:
         tone, sign, word = ("warn", "▲", "Slow") if each.slowdown else ("bad", "✕", "Kills runs")
-        advice = f"Avoid it with `{each.option}`, and tell your administrators."
         yield (
             f'<li class="{tone}"><b aria-hidden="true">{sign}</b><span class="unseen">{word}: </span>'
             f'<p class="who">{in_html(each.node)}</p><div><p>{in_html(each.sentence)}</p>'
-            f'<p class="advice">{prose(advice)}</p></div></li>'
+            f'<p class="advice">{prose(each.advice)}</p></div></li>'
         )
     yield "</ul>"
 

@@ -148,9 +148,8 @@ def _runs_of_work(history: History, run: HistoryRecord) -> list[HistoryRecord]:
 
 
 def _blamed(suspect: SuspectNode) -> Finding:
-    advice = f"Avoid it with `{suspect.option}`, and tell your administrators."
     name = "slow_node" if suspect.slowdown else "suspect_node"
-    return Finding(Severity.WARNING, suspect.sentence, advice, id=name)
+    return Finding(Severity.WARNING, suspect.sentence, suspect.advice, id=name)
 
 
 def history_budgets(ctx: Context) -> list[BudgetState]:

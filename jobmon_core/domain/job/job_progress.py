@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jobmon_core.domain.artifacts.model import Artifacts
-from jobmon_core.domain.job.history.running import Comparison
+from jobmon_core.domain.job.history.baseline import Comparison
 from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.logs.progress.model import TaskProgress
 from jobmon_core.domain.logs.tracker import TrackerRun

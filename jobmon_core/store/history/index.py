@@ -113,7 +113,7 @@ class History:
     def keys(self, since_s: float) -> set[HistoryKey]:
         """The runs that ended since then (Unix seconds), also those that were deleted."""
         query = f"SELECT {', '.join(_KEY)} FROM runs WHERE ended_s >= ?"  # noqa: S608 - our own words
-        return {HistoryKey(*row) for row in self.index.execute(query, (since_s,))}
+        return {*self.index.execute(query, (since_s,))}
 
     def totals(self, wanted: Wanted, by: str = "") -> list[RunTotals]:
         """Return what the wanted runs took: all together, or by one of `BY`; one more for each currency."""

@@ -69,6 +69,11 @@ class SuspectNode(NamedTuple):
         return f"{here}, {elsewhere} (chance {_percent(self.chance)})"
 
     @property
+    def advice(self) -> str:
+        """What to do about it."""
+        return f"Avoid it with `{self.option}`, and tell your administrators."
+
+    @property
     def option(self) -> str:
         """The option of sbatch that avoids it."""
         return f"--exclude={self.node}"

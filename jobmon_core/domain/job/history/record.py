@@ -37,13 +37,9 @@ _OF_ACCOUNTING = (
 )
 
 
-class HistoryKey(NamedTuple):
-    """What distinguishes runs: a job id is used again, and a requeue is a new submission under the old id."""
-
-    cluster: str
-    job_id: int
-    task: str
-    submit_s: int
+# what distinguishes runs: the cluster, the job id, which is used again, the part, and when it was submitted:
+# a requeue is a new submission under the old id
+HistoryKey = tuple[str, int, str, int]
 
 
 class HistoryRecord(NamedTuple):
@@ -102,7 +98,7 @@ class HistoryRecord(NamedTuple):
     @property
     def key(self) -> HistoryKey:
         """What distinguishes it from all other runs."""
-        return HistoryKey(self.cluster, self.job_id, self.task, self.submit_s)
+        return self.cluster, self.job_id, self.task, self.submit_s
 
     @property
     def precedence(self) -> tuple[bool, float]:

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from jobmon_core.domain.job.history.baseline import SLOWER, Usual
+from jobmon_core.domain.job.history.baseline import LATE, SLOWER, Comparison, RunSoFar, Usual, compared
 from jobmon_core.domain.job.history.record import HistoryRecord
-from jobmon_core.domain.job.history.running import LATE, Comparison, RunSoFar, compared
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 
 FIVE = (1.0, 1.02, 0.98, 1.01, 0.99)
