@@ -9,9 +9,9 @@ from jobmon.views.model import stamp
 from jobmon.views.report import facts
 from jobmon.views.report.chart import figure_html, tone
 from jobmon.views.report.charts import charts
+from jobmon.views.report.history import busy_html, pace_html, time_html
 from jobmon.views.report.marks import PATTERNS
 from jobmon.views.report.page import page_html, prose, table, tiles
-from jobmon.views.report.runs import busy_html, pace_html, time_html
 from jobmon.views.text_width import sentences
 from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.humanize import count

@@ -72,7 +72,7 @@ class Part(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Columns of one picture, the first at the left."""
+    """Columns, the first at the left."""
 
     subject: str  # what the axis counts
     unit: str
@@ -80,20 +80,11 @@ class Columns(NamedTuple):
     ticks: tuple[str, ...]  # shorter, of which some are shown
     parts: tuple[Part, ...]  # from the bottom
 
-    @property
-    def heights(self) -> list[float]:
-        """The heights of all columns."""
-        return [sum(values) for values in zip(*(part.values for part in self.parts), strict=True)]
 
-
-def columns_html(key: str, finding: str, pictures: Sequence[Columns]) -> str:
-    """Return a figure with pictures of the same parts, below each other."""
-    first, *others = pictures
-    parts = [*_parts_legend(first.parts), *_columns(key, finding, first)]
-    for number, each in enumerate(others):
-        parts.append(f'<p class="source">{in_html(each.subject)}</p>')
-        parts += _columns(f"{key}{number}", finding, each)
-    return framed(key, finding, first.subject, [*parts, *_table(pictures)])
+def columns_html(key: str, finding: str, chart: Columns) -> str:
+    """Return a figure with columns, a legend and a table."""
+    parts = (*_parts_legend(chart.parts), *_columns(key, finding, chart), *_columns_table(chart))
+    return framed(key, finding, chart.subject, parts)
 
 
 def _parts_legend(parts: Sequence[Part]) -> Lines:
@@ -113,7 +104,8 @@ def _bar(part: Part, across: tuple[str, str], down: tuple[float, float], title: 
 
 
 def _columns(key: str, finding: str, chart: Columns) -> Lines:
-    axis = linear_axis(0.0, max(chart.heights) or 1.0)
+    heights = [sum(values) for values in zip(*(part.values for part in chart.parts), strict=True)]
+    axis = linear_axis(0.0, max(heights) or 1.0)
     yield opened(key, finding, f"{chart.subject}: {chart.labels[0]} to {chart.labels[-1]}")
     yield from value_axis(axis)
     room = 100 / len(chart.labels)
@@ -132,13 +124,12 @@ def _columns(key: str, finding: str, chart: Columns) -> Lines:
     yield "</svg>"
 
 
-def _table(pictures: Sequence[Columns]) -> Lines:
+def _columns_table(chart: Columns) -> Lines:
     yield f'{TABLE_BEGIN}<table><thead><tr><th scope="col"></th>'
-    parts = [(part, each.unit) for each in pictures for part in each.parts]
-    yield "".join(f'<th scope="col">{in_html(part.label)}, {in_html(unit)}</th>' for part, unit in parts)
+    yield "".join(f'<th scope="col">{in_html(part.label)}, {chart.unit}</th>' for part in chart.parts)
     yield "</tr></thead><tbody>"
-    for number, label in enumerate(pictures[0].labels):
-        cells = "".join(f"<td>{part.values[number]:,.4g}</td>" for part, _ in parts)
+    for number, label in enumerate(chart.labels):
+        cells = "".join(f"<td>{part.values[number]:,.4g}</td>" for part in chart.parts)
         yield f'<tr><th scope="row">{in_html(label)}</th>{cells}</tr>'
     yield "</tbody></table></div></details>"
 
