@@ -84,7 +84,7 @@ def _ends(ctx: ReplayedContext, running: WatchedJob, now_s: float) -> dict[str, 
     )
 
     def record(found: Diagnoses) -> Diagnoses:
-        from jobmon_core.monitor.history import write_records  # in the child
+        from jobmon_core.monitor.recording import write_records  # in the child
 
         write_records(ctx, with_diagnoses(job, found), files, accounting)
         return found

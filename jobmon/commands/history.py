@@ -155,11 +155,9 @@ def _backfill(ctx: Context, options: Options) -> int:
         say(f"until {stamp(until_s, '%Y-%m-%d')}: {count(found, 'run')} in accounting, {new:,} new")
 
     period_s = _BACKFILL_S if options.since is None else options.since
-    done = backfill(ctx, ctx.clock.now() - period_s, report)
-    late = f", of which {done.completed:,} got hours that accounting had not told before" * bool(
-        done.completed
-    )
-    print(f"added {count(done.added, 'run')}; {done.known:,} were known{late}")
+    added, completed, known = backfill(ctx, ctx.clock.now() - period_s, report)
+    late = f", of which {completed:,} got hours that accounting had not told before" * bool(completed)
+    print(f"added {count(added, 'run')}; {known:,} were known{late}")
     return 0
 
 

@@ -121,7 +121,7 @@ def test_a_child_that_is_killed_while_it_adds_a_run_loses_nothing(
     def die(*_: object) -> None:
         os._exit(1)
 
-    monkeypatch.setattr("jobmon_core.monitor.history.write_records", die)
+    monkeypatch.setattr("jobmon_core.monitor.recording.write_records", die)
     job = ended.diagnosed()
     assert ended.record(job) == 330.0
     monkeypatch.undo()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import SchedulerMissing, SchedulerUnavailable
@@ -30,16 +30,11 @@ WEEK_S = 7 * 86_400.0
 _PAUSE_S = 10.0  # between two queries: others need the database, too
 
 
-class Backfilled(NamedTuple):
-    """What accounting had."""
-
-    added: int
-    completed: int  # of which jobmon did not know what they held
-    known: int  # that the history had already
-
-
-def backfill(ctx: Context, since_s: float, report: Callable[[float, int, int], None]) -> Backfilled:
+def backfill(ctx: Context, since_s: float, report: Callable[[float, int, int], None]) -> tuple[int, int, int]:
     """Add the runs that ended since then (Unix seconds), with one query for each week.
+
+    Return how many were added, how many were completed, of which jobmon did not know what they held, and how
+    many the history had already.
 
     After each, ``report`` takes the end of that week, how many runs ended in it, and how many are new.
 
@@ -75,7 +70,7 @@ def backfill(ctx: Context, since_s: float, report: Callable[[float, int, int], N
         since_s = until_s
         if since_s < now_s:
             ctx.clock.wait(_PAUSE_S)
-    return Backfilled(added, completed_runs, known)
+    return added, completed_runs, known
 
 
 def _ended(ctx: Context, since_s: float, until_s: float, prices: Prices | None) -> Iterator[HistoryRecord]:

@@ -14,6 +14,7 @@ import sqlite3
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
@@ -29,16 +30,19 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.job.history.totals import Wanted
 
-_VERSION = 3  # one of another version is made anew
+_VERSION = 4  # one of another version is made anew
 _BUSY_TIMEOUT_S = 10.0  # for another command that updates the index
 _HOUR_S = 3600.0
 _KEY = ("cluster", "job_id", "task", "submit_s")
-# in the order of `_row`
-_COLUMNS = (
+# columns as they are called in a record, but for "grp"; then those that `_row` adds
+_OF_RECORD = (
     *_KEY,
-    *("own", "noted_s", "file", "place", "ended_s", "wait_s", "name", "grp", "run", "lineage"),
-    *("script", "state", "outcome", "doubtful", "cause", "nodes", "run_s", "gpu_hours", "cpu_hours"),
-    *("idle_gpu_hours", "cost", "currency", "deleted"),
+    *("ended_s", "wait_s", "name", "group", "run", "lineage", "script", "state", "outcome", "doubtful"),
+    *("cause", "nodes", "run_s", "gpu_hours", "cpu_hours", "cost", "currency", "deleted"),
+)
+_COLUMNS = (
+    *(name.replace("group", "grp") for name in _OF_RECORD),
+    *("own", "noted_s", "file", "place", "idle_gpu_hours"),
 )
 _SCHEMA = (
     "CREATE TABLE files (name PRIMARY KEY, read, damaged)",
@@ -83,6 +87,7 @@ _TESTS = {
     "task": "task = :task",
 }
 _KNOWN = frozenset(HistoryRecord._fields)
+_values = attrgetter(*_OF_RECORD)
 
 
 class _Outdated(Exception):
@@ -216,14 +221,7 @@ def _row(line: bytes, file: int, place: int) -> tuple[object, ...]:
         raise ValueError("too long")
     stored = json.loads(line)
     record = HistoryRecord(**{name: stored[name] for name in stored.keys() & _KNOWN})
-    return (
-        *record.key,
-        *(*record.precedence, file, place),
-        *(record.ended_s, record.wait_s, record.name, record.group, record.run),
-        *(record.lineage, record.script, record.state, record.outcome, record.doubtful, record.cause),
-        *(record.nodes, record.run_s, record.gpu_hours, record.cpu_hours, record.gpu_idle_s / _HOUR_S),
-        *(record.cost, record.currency, record.deleted),
-    )
+    return (*_values(record), *record.precedence, file, place, record.gpu_idle_s / _HOUR_S)
 
 
 def _where(wanted: Wanted) -> tuple[str, dict[str, object]]:
