@@ -181,7 +181,7 @@ def _print_runs(ctx: Context, options: Options) -> None:
     limit, console = options.lines or -1, table_console()
     past = past_runs(ctx, _wanted(ctx, options), options.sort, limit, options.by or "")
     budgets = history_budgets(ctx) if options.cost else []
-    notes: Lines = ()
+    notes: Lines = iter(())
     if options.cost:
         notes = chain(no_cost_lines(past.totals, console), budget_lines(budgets, console))
     if options.by:

@@ -21,12 +21,13 @@ from jobmon.views.progress import eta
 from jobmon.views.restarts import lineage_text
 from jobmon.views.tasks import time_rows
 from jobmon.views.trackers import tracker_text
+from jobmon_core.analysis.usual import run_so_far
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.jobs.overview import end_text
 from jobmon_core.domain.before.pending.wait import wait_json
 from jobmon_core.domain.finding import Finding, Severity
 from jobmon_core.domain.humanize import count, duration, joined, money, rate, text_of
-from jobmon_core.domain.job.history.record import HistoryRecord, gpu_busy_s, step_s
+from jobmon_core.domain.job.history.record import gpu_busy_s
 from jobmon_core.domain.job.report.series import loss_summary
 from jobmon_core.domain.job.report.usage import energy_kwh
 from jobmon_core.domain.logs.diagnosis.patterns import CLEAN
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from jobmon.views.model import Json
     from jobmon_core.app.jobs.report import ReportData
+    from jobmon_core.domain.job.history.record import HistoryRecord
     from jobmon_core.domain.job.report.series import LossSummary
     from jobmon_core.domain.job.report.usage import GpuUse, NodeUse
     from jobmon_core.domain.logs.progress.events.event import Event
@@ -291,21 +293,14 @@ def tasks_not_shown(data: ReportData, shown: int) -> str:
 
 def record_now(data: ReportData) -> HistoryRecord:
     """Return what charts compare of the run, which may still go on."""
-    progress, end = data.progress.progress, data.task.end
-    return HistoryRecord(
-        data.job.job_id,
-        data.task.submit_s or 0,
-        data.now_s,
+    end, window = data.task.end, data.window
+    return run_so_far(data.job, data.task, data.progress, data.now_s)._replace(
         cluster=data.job.cluster,
-        task=data.task.key,
-        name=data.job.label,
         outcome=str(end.outcome) if end else "",
-        started_s=int(data.window.start_s),
-        ended_s=int(data.window.end_s),
-        run_s=data.window.span_s,
+        started_s=int(window.start_s),
+        ended_s=int(window.end_s),
+        run_s=window.span_s,
         gpu_busy_s=gpu_busy_s(data.nodes)[0],
-        unit=progress.unit if progress else "",
-        step_s=step_s(data.progress.history.samples),
     )
 
 
