@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.report.series import Point, Window
     from jobmon_core.domain.logs.progress.events.event import Event
 
+    Rows = Iterable[tuple[str, Iterable[float | None]]]
 
 _COLOURS, _DASHES = 8, 4  # how many the style sheet has
 WIDTH, HEIGHT = 1000, 150  # of the view box; the height is also that of the plot area in pixels
@@ -76,7 +77,10 @@ def figure_html(chart: Chart, window: Window, marked: Sequence[Event]) -> str:
     """
     if all(len(line.series.points) < 2 for line in chart.lines):  # noqa: PLR2004 - one point shows no course
         return ""
-    parts = (*_legend(chart), *_picture(chart, window, marked), *_table(chart, window))
+    values = tabulated([line.series for line in chart.lines], window, _TABLE_ROWS)
+    rows = ((duration(until_s), each) for until_s, each in values)
+    table = values_table("until", [line.label for line in chart.lines], rows)
+    parts = (*_legend(chart), *_picture(chart, window, marked), *table)
     return framed(chart.key, chart.finding, chart.subject, parts)
 
 
@@ -89,18 +93,23 @@ def framed(key: str, finding: str, subject: str, parts: Iterable[str]) -> str:
 def _legend(chart: Chart) -> Lines:
     if len(chart.lines) < 2 and not chart.band.points:  # noqa: PLR2004 - one curve is named by the title
         return
-    yield '<ul class="legend">'
+    samples = []
     for number, line in enumerate(chart.lines):
-        sample = (
-            f'<svg width="28" height="10" aria-hidden="true"><path class="{_style(number)}" d="M0 5H28"/>'
-        )
-        summary = ""
-        if line.summary:
-            summary = f" <span>{in_html(line.summary)}</span>"
-        yield f"<li>{sample}</svg>{in_html(line.label)}{summary}</li>"
+        summary = f" <span>{in_html(line.summary)}</span>" if line.summary else ""
+        path = f'<path class="{_style(number)}" d="M0 5H28"/>'
+        samples.append((f'width="28" height="10">{path}', f"{in_html(line.label)}{summary}"))
     if chart.band.points:
-        sample = '<svg width="28" height="10" aria-hidden="true"><path class="band" d="M0 0H28V10H0Z"/></svg>'
-        yield f"<li>{sample}lowest to highest</li>"
+        samples.append((BAND, "lowest to highest"))
+    yield from legend(samples)
+
+
+BAND = 'width="28" height="10"><path class="band" d="M0 0H28V10H0Z"/>'  # its sample in a legend
+
+
+def legend(samples: Iterable[tuple[str, str]]) -> Lines:
+    """Yield a legend: of each entry an SVG, from its attributes on, and a text as HTML."""
+    yield '<ul class="legend">'
+    yield from (f'<li><svg aria-hidden="true" {svg}</svg>{text}</li>' for svg, text in samples)
     yield "</ul>"
 
 
@@ -233,15 +242,13 @@ def area(points: Sequence[Point], axis: Axis, window: Window) -> str:
     return f"M{'L'.join((*tops, *bottoms))}Z"
 
 
-# who uses only keys must be able to scroll it
-TABLE_BEGIN = '<details><summary>Table</summary><div tabindex="0" role="group" aria-label="Table">'
-
-
-def _table(chart: Chart, window: Window) -> Lines:
-    yield f"{TABLE_BEGIN}<table>"
-    names = "".join(f'<th scope="col">{in_html(line.label)}</th>' for line in chart.lines)
-    yield f'<thead><tr><th scope="col">until</th>{names}</tr></thead><tbody>'
-    for until_s, values in tabulated([line.series for line in chart.lines], window, _TABLE_ROWS):
-        cells = "".join(f"<td>{'' if value is None else f'{value:.4g}'}</td>" for value in values)
-        yield f'<tr><th scope="row">{duration(until_s)}</th>{cells}</tr>'
+def values_table(corner: str, names: Iterable[str], rows: Rows) -> Lines:
+    """Yield the values of a figure as a table that is closed at first."""
+    # who uses only keys must be able to scroll it
+    yield '<details><summary>Table</summary><div tabindex="0" role="group" aria-label="Table"><table>'
+    heads = "".join(f'<th scope="col">{in_html(name)}</th>' for name in (corner, *names))
+    yield f"<thead><tr>{heads}</tr></thead><tbody>"
+    for label, values in rows:
+        cells = "".join(f"<td>{'' if value is None else f'{value:,.4g}'}</td>" for value in values)
+        yield f'<tr><th scope="row">{in_html(label)}</th>{cells}</tr>'
     yield "</tbody></table></div></details>"

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.views.model import stamp
 from jobmon.views.report.chart import (
+    BAND,
     STRETCHED,
-    TABLE_BEGIN,
     area,
     axis_of,
     bottom_axis,
     framed,
+    legend,
     number_text,
     opened,
     value_axis,
+    values_table,
     y_of,
 )
 from jobmon_core.domain.job.report.axis import linear_axis
@@ -83,16 +85,12 @@ class Columns(NamedTuple):
 
 def columns_html(key: str, finding: str, chart: Columns) -> str:
     """Return a figure with columns, a legend and a table."""
-    parts = (*_parts_legend(chart.parts), *_columns(key, finding, chart), *_columns_table(chart))
-    return framed(key, finding, chart.subject, parts)
-
-
-def _parts_legend(parts: Sequence[Part]) -> Lines:
-    yield '<ul class="legend">'
-    for part in parts:
-        bar = _bar(part, ("0", "14"), (1, 12))
-        yield f'<li><svg width="14" height="14" aria-hidden="true">{bar}</svg>{in_html(part.label)}</li>'
-    yield "</ul>"
+    samples = (
+        (f'width="14" height="14">{_bar(part, ("0", "14"), (1, 12))}', part.label) for part in chart.parts
+    )
+    rows = zip(chart.labels, zip(*(part.values for part in chart.parts), strict=True), strict=True)
+    table = values_table("", [f"{part.label}, {chart.unit}" for part in chart.parts], rows)
+    return framed(key, finding, chart.subject, (*legend(samples), *_columns(key, finding, chart), *table))
 
 
 def _bar(part: Part, across: tuple[str, str], down: tuple[float, float], title: str = "") -> str:
@@ -122,16 +120,6 @@ def _columns(key: str, finding: str, chart: Columns) -> Lines:
     labelled = range(0, len(chart.ticks), -(-len(chart.ticks) // _COLUMN_TICKS))
     yield from bottom_axis((room * (number + 0.5) / 100, chart.ticks[number]) for number in labelled)
     yield "</svg>"
-
-
-def _columns_table(chart: Columns) -> Lines:
-    yield f'{TABLE_BEGIN}<table><thead><tr><th scope="col"></th>'
-    yield "".join(f'<th scope="col">{in_html(part.label)}, {chart.unit}</th>' for part in chart.parts)
-    yield "</tr></thead><tbody>"
-    for number, label in enumerate(chart.labels):
-        cells = "".join(f"<td>{part.values[number]:,.4g}</td>" for part in chart.parts)
-        yield f'<tr><th scope="row">{in_html(label)}</th>{cells}</tr>'
-    yield "</tbody></table></div></details>"
 
 
 def bars_html(key: str, finding: str, subject: str, bars: Sequence[Part]) -> str:
@@ -192,15 +180,15 @@ def dots_html(
 
 
 def _dots_legend(shown: Sequence[Dot]) -> Lines:
-    yield '<ul class="legend">'
-    for tone, (label, form) in _FORMS_OF_DOTS.items():
-        if any(dot.tone == tone for dot in shown):
-            box = 'viewBox="-8 -8 16 16" width="16" height="16" aria-hidden="true"'
-            yield f'<li><svg class="dot {tone}" {box}><path d="{form}"/></svg>{label}</li>'
+    box, tones = 'viewBox="-8 -8 16 16" width="16" height="16"', {dot.tone for dot in shown}
+    samples = [
+        (f'class="dot {tone}" {box}><path d="{form}"/>', label)
+        for tone, (label, form) in _FORMS_OF_DOTS.items()
+        if tone in tones
+    ]
     if any(dot.usual for dot in shown):
-        sample = '<svg width="28" height="10" aria-hidden="true"><path class="band" d="M0 0H28V10H0Z"/></svg>'
-        yield f"<li>{sample}usual, by the five successful runs before</li>"
-    yield "</ul>"
+        samples.append((BAND, "usual, by the five successful runs before"))
+    yield from legend(samples)
 
 
 def _date_axis(window: Window) -> Lines:
