@@ -81,6 +81,17 @@ def test_a_running_job_is_shown_beside_earlier_ones_of_its_name(past: Shell) -> 
     assert found["unusual"] == []
 
 
+def test_hours_that_accounting_has_not_told_yet_are_not_said_to_be_none(shell: Shell) -> None:
+    late = RUN._replace(job_id=21, gpus=0, cpus=0)
+    append(shell.home / "state" / "history", [RUN, late], "a", float(T0))
+    runs = {run["job_id"]: run for run in json.loads(shell.jobmon("history", "--json").stdout)["runs"]}
+    held = ("gpus", "cpus", "gpu_hours", "cpu_hours")
+    assert [runs["21"][key] for key in held] == [None] * 4
+    assert [runs["12"][key] for key in held] == [2, 8, 2.0, 8.0]
+    text = shell.jobmon("history").stdout
+    assert "1 run here without hours, which accounting did not have when they ended" in " ".join(text.split())
+
+
 def test_csv_holds_no_formula_and_the_keys_of_the_json(past: Shell) -> None:
     rows = [*csv.DictReader(io.StringIO(past.jobmon("history", "--csv").stdout))]
     found = json.loads(past.jobmon("history", "--json").stdout)

@@ -151,7 +151,7 @@ def test_a_run_whose_accounting_came_late_gets_its_hours_and_cost_by_backfill(us
     late = own._replace(cpus=0, cpu_s=None, memory_peak=None, rate=None, currency="", noted_s=own.noted_s + 1)
     append(folder, [late], os.uname().nodename, own.noted_s + 1)
     (known,) = _runs(user, job_id)
-    assert (known["cpu_hours"], known["cost"]) == (0, None)
+    assert (known["cpu_hours"], known["cost"]) == (None, None)
     listed = " ".join(user.jobmon("history", "--name", "late").stdout.split())
     assert (
         "1 run here without hours, which accounting did not have when they ended: `jobmon history" in listed
