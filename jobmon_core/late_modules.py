@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from types import ModuleType
 
@@ -21,7 +22,10 @@ class _Late(ModuleType):
 def load_late() -> None:
     """Put the stand-ins in place; only a program of jobmon's own may do so.
 
-    `importlib.util.LazyLoader` would load ``inspect`` at once.
+    `importlib.util.LazyLoader` would load ``inspect`` at once. What the user's programs need (PYTHONPATH,
+    often set by ``module load``) is searched last, since it must not replace what jobmon needs.
     """
+    folders = [*map(os.path.abspath, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    sys.path.sort(key=lambda folder: folder in folders)
     for name in _SELDOM_USED:
         sys.modules.setdefault(name, _Late(name))

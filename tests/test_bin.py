@@ -49,6 +49,22 @@ def test_modules_in_the_current_folder_are_not_run(tmp_path: Path) -> None:
     assert list(tmp_path.glob("ran-*")) == []
 
 
+def test_libraries_of_the_users_programs_do_not_replace_those_of_jobmon(tmp_path: Path) -> None:
+    """`module load` often sets PYTHONPATH; a monitor died of another `requests`."""
+    for module in ("yaml", "tabulate", "filelock", "requests"):
+        (tmp_path / f"{module}.py").write_text(f"raise SystemExit('ran {module}')\n", encoding="utf-8")
+    (tmp_path / "job.sh").write_text("#!/bin/sh\n", encoding="utf-8")
+    (tmp_path / "jobmon.yaml").write_text("job: {total_items: 3}\n", encoding="utf-8")
+    user = {"PYTHONPATH": f"{tmp_path}:/nowhere"}
+    jobmon = str(CHECKOUT / "bin" / "jobmon")
+    done = run(jobmon, "submit", "--backend", "local", "job.sh", cwd=tmp_path, environment=user)
+    assert (done.returncode, "ran " in done.stderr) == (0, False), done.stderr
+    ended = run(jobmon, "wait", done.stdout.split()[-1], "--for", "60s", cwd=tmp_path, environment=user)
+    assert ended.stdout.endswith("COMPLETED after 0s\n"), ended.stdout
+    tested = run(jobmon, "test", cwd=tmp_path, environment=user)
+    assert "ran " not in tested.stderr
+
+
 def test_a_missing_package_is_named_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "state").mkdir()
     JobStore(tmp_path / "state").save(JOB)
