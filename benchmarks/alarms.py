@@ -180,7 +180,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("logs", type=Path, metavar="LOGS", help="the folder of index.jsonl and its logs")
     options = parser.parse_args(argv)
     try:
-        sets = {"traces": read_recordings(options.traces), "logs": list(read_timed_logs(options.logs))}
+        sets = {"traces": read_recordings(options.traces), "logs": [*read_timed_logs(options.logs)]}
     except (TracesInvalid, OSError, ValueError, KeyError) as error:
         print(f"alarms.py: {error!r}", file=sys.stderr)
         return 2

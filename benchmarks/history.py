@@ -1,6 +1,6 @@
 """Measure the history of 100,000 runs, and the rules that judge by it.
 
-    .venv/bin/python benchmarks/history.py [--runs N] [--months N] [--trials N] [TRACES LOGS]
+    .venv/bin/python benchmarks/history.py [--runs N] [--months N] [--trials N] [--ends N] [TRACES LOGS]
 
 - Size and speed: lines as monitors write them, in a temporary folder, by CPU time. Compared with reading all
   lines for each question, as without an index (``parse``), and with a SQLite database that holds all fields
@@ -53,6 +53,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=100_000)
     parser.add_argument("--months", type=int, default=1_000)
     parser.add_argument("--trials", type=int, default=TRIALS)
+    parser.add_argument("--ends", type=int, default=9, help="how often each end of a job is measured")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("recorded", nargs="*", type=Path, metavar="TRACES LOGS", help="recorded runs")
     options = parser.parse_args()
@@ -62,8 +63,8 @@ def main() -> int:
         empty.mkdir(mode=0o700)
         figures = [
             *_speed(Home(home), options.runs),
-            *_monitor("", home),
-            *_monitor(" without history", empty),
+            *_monitor("", home, options.ends),
+            *_monitor(" without history", empty, options.ends),
         ]
     rules = rule_figures(options.trials, options.months, options.recorded)
     return report([*figures, *rules], as_json=options.json)
@@ -159,9 +160,9 @@ def _page(home: Home) -> str:
     return history_html(overview(Context(home, {}), Wanted(), "name", "ended", -1))
 
 
-def _monitor(suffix: str, home: Path) -> Iterator[Figure]:
+def _monitor(suffix: str, home: Path, times: int) -> Iterator[Figure]:
     """Measure what a monitor with this home pays for the history."""
-    program = (sys.executable, "-m", "benchmarks.history_parts.ends", str(home))
+    program = (sys.executable, "-m", "benchmarks.history_parts.ends", str(home), str(times))
     done = subprocess.run(program, cwd=_ROOT, stdout=subprocess.PIPE, text=True, check=True)
     measured = json.loads(done.stdout)
     yield Figure(f"modules of the history in an idle monitor{suffix}", len(measured["imported"]), at_most=0)

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 
 from jobmon_core.domain.logs.progress.model import Progress
@@ -51,13 +52,14 @@ class Recording:
         return self.states[-1][0]
 
 
-def read_timed_logs(folder: Path) -> Iterator[Recording]:
-    """Yield a recording of each log that ``index.jsonl`` names and that shows progress and time.
+@cache
+def read_timed_logs(folder: Path) -> tuple[Recording, ...]:
+    """Return a recording of each log that ``index.jsonl`` names and that shows progress and time.
 
     Raises:
         OSError, ValueError, KeyError: the index or a log cannot be read.
     """
-    matcher = FormatMatcher.with_patterns({})
+    matcher, found = FormatMatcher.with_patterns({}), list[Recording]()
     for line in (folder / INDEX).read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         if entry["interleaved"]:
@@ -66,7 +68,8 @@ def read_timed_logs(folder: Path) -> Iterator[Recording]:
         moments = _thinned(written_at(data))
         states = tuple(_states(data, moments, matcher))
         if states:
-            yield Recording(entry["id"], states, (states[-1][1].fraction or 0.0) >= _COMPLETE)
+            found.append(Recording(entry["id"], states, (states[-1][1].fraction or 0.0) >= _COMPLETE))
+    return tuple(found)
 
 
 def written_at(data: bytes) -> list[tuple[float, int]]:

@@ -1,4 +1,4 @@
-"""Measure what a monitor pays for a history: HOME is its home, which may hold one.
+"""Measure what a monitor pays for a history: HOME TIMES; HOME may hold one, TIMES ends of a job are measured.
 
 It prints a JSON object: the private memory (KiB) and the CPU time of a poll (ms) of a process that only polls
 a running job, and at the end of this job the CPU time (ms) of the child that diagnoses it, what more it takes
@@ -36,12 +36,11 @@ Diagnoses = dict[str, Diagnosis]
 
 _JOB = 100_000
 _POLLS = 50
-_TIMES = 9
 _TIMEOUT_S = 60.0
 _NODE = "n[001-002]"
 
 
-def main(home: str) -> None:
+def main(home: str, times: str) -> None:
     """Print the figures."""
     clock = FakeClock(time.time())
     ctx = ReplayedContext(Home(Path(home)), {}, clock=clock)
@@ -58,10 +57,10 @@ def main(home: str) -> None:
     private = memory(os.getpid()).private
     imported = sorted(each for each in sys.modules if ".history" in each and each.startswith("jobmon_core"))
     figures = {"private_kb": private, "poll_ms": poll_ms, "imported": imported}
-    print(json.dumps(figures | _ends(ctx, monitor.job, clock.now())))
+    print(json.dumps(figures | _ends(ctx, monitor.job, clock.now(), int(times))))
 
 
-def _ends(ctx: ReplayedContext, running: WatchedJob, now_s: float) -> dict[str, float]:
+def _ends(ctx: ReplayedContext, running: WatchedJob, now_s: float, times: int) -> dict[str, float]:
     job = _ended(running, now_s)
     accounting = SharedAccounting(
         ctx.scheduler(job.backend), ctx.shared_answer("accounting", job.backend), ctx.clock, frozenset
@@ -90,12 +89,12 @@ def _ends(ctx: ReplayedContext, running: WatchedJob, now_s: float) -> dict[str, 
         return found
 
     steps, last = end_steps(job, tuple(job.tasks), files), Step(record, _TIMEOUT_S)
-    end_ms = [(_child_ms(steps), _child_ms([*steps, last])) for _ in range(_TIMES)]
+    end_ms = [(_child_ms(steps), _child_ms([*steps, last])) for _ in range(times)]
     return {
         "diagnose_ms": median(without for without, _ in end_ms),
         "record_ms": median(with_it - without for without, with_it in end_ms),
-        "record_alone_ms": median(_child_ms([last]) for _ in range(_TIMES)),
-        "fork_ms": median(_child_ms([Step(lambda found: found, _TIMEOUT_S)]) for _ in range(_TIMES)),
+        "record_alone_ms": median(_child_ms([last]) for _ in range(times)),
+        "fork_ms": median(_child_ms([Step(lambda found: found, _TIMEOUT_S)]) for _ in range(times)),
     }
 
 

@@ -15,7 +15,7 @@ from benchmarks.history_parts.rules import recorded
 def test_it_prints_each_figure_with_its_bound(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ("--runs", "200", "--months", "2", "--trials", "2000", "--json")
+    arguments = ("--runs", "200", "--months", "2", "--trials", "2000", "--ends", "1", "--json")
     monkeypatch.setattr(sys, "argv", ["history.py", *arguments])
     history.main()  # its exit status depends on the machine
     figures = json.loads(capsys.readouterr().out)
@@ -31,6 +31,7 @@ def test_it_prints_each_figure_with_its_bound(
 _RECORDED = Path(__file__).parents[3] / "shared" / "data"
 
 
+@pytest.mark.xdist_group("timed logs")
 @pytest.mark.skipif(not (_RECORDED / "eta_traces").is_dir(), reason="no recorded runs here")
 def test_looks_at_recorded_runs_are_rarely_wrong() -> None:
     found = recorded(2000, _RECORDED / "eta_traces", _RECORDED / "training_logs")

@@ -27,7 +27,7 @@ TRACES = sorted((DATA / "eta_traces").glob("*.csv"))
 # between 30 and 41 of its 55 minutes, this run needs 22 s a step, as its bar shows; before and after, 6 to 10
 REALLY_SLOW = ("tqdm-sft-postfix", 1800.0, 2460.0)
 
-in_one_worker = pytest.mark.xdist_group("timed logs")  # reading the logs takes long
+in_one_worker = pytest.mark.xdist_group("timed logs")  # reading the logs takes long, once in a process
 
 of_each_trace = pytest.mark.parametrize("run", TRACES, ids=lambda path: path.stem, indirect=True)
 pytestmark = pytest.mark.skipif(not TRACES, reason=f"no recorded runs at {DATA}")
@@ -50,9 +50,9 @@ def in_parts(run: Recording) -> float:
     return run.duration_s / 200
 
 
-@pytest.fixture(scope="module")
-def logs() -> list[Recording]:
-    return list(read_timed_logs(DATA / "training_logs"))
+@pytest.fixture
+def logs() -> tuple[Recording, ...]:
+    return read_timed_logs(DATA / "training_logs")
 
 
 @of_each_trace
@@ -62,7 +62,7 @@ def test_a_healthy_trace_raises_no_alarm(run: Recording) -> None:
 
 
 @in_one_worker
-def test_healthy_logs_raise_no_alarm(logs: list[Recording]) -> None:
+def test_healthy_logs_raise_no_alarm(logs: tuple[Recording, ...]) -> None:
     slow, since_s, until_s = REALLY_SLOW
     alarms = {
         (run.name, every_s): found
@@ -99,7 +99,7 @@ def test_slowdowns_of_30_percent_are_found_half_of_them_after_a_quarter_of_the_t
 
 
 @in_one_worker
-def test_slowdowns_are_found_by_looks_every_30_seconds(logs: list[Recording]) -> None:
+def test_slowdowns_are_found_by_looks_every_30_seconds(logs: tuple[Recording, ...]) -> None:
     runs = [run for run in (*map(recorded, TRACES), *logs) if can_be_injected(run, INTERVAL_S)]
     # the run that is left out has been as slow before
     assert_found({run.name: slowdown(run, 0.5, INTERVAL_S) for run in runs if run.name != REALLY_SLOW[0]})
