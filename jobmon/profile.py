@@ -94,7 +94,7 @@ def _print_past(remote: RemoteJobmon, kept: str, error: str, *, as_json: bool) -
         with suppress(ValueError):  # it was no jobmon
             answer = past and json.loads(past.text)
         seen = {"last_seen_s": memory.reached_s or None, "as_of_s": past and past.at_s, "answer": answer}
-        print_json({"profile": remote.profile.name, "error": error, **seen})
+        print_json({"profile": remote.profile.host.name, "error": error, **seen})
     elif past:
         age = duration(time.time() - past.at_s)
         say(f"what `{kept}` printed {age} ago, {clock(past.at_s, time.time())}:")

@@ -292,15 +292,17 @@ class Context:
         )
 
     def _hosts(self) -> Mapping[str, Host]:
-        from jobmon_core.store.config_file import read_hosts
+        from jobmon_core.domain.node.hosts.settings import parse_hosts  # only for users who have such hosts
+        from jobmon_core.store.config_file import read_section
 
-        return read_hosts(self.home.config)
+        return read_section(self.home.config, "hosts", parse_hosts)
 
     def profiles(self) -> Mapping[str, Profile]:
         """Return the clusters with a jobmon of their own; ConfigInvalid."""
-        from jobmon_core.store.config_file import read_profiles
+        from jobmon_core.domain.node.hosts.profiles import parse_profiles
+        from jobmon_core.store.config_file import read_section
 
-        return read_profiles(self.home.config)
+        return read_section(self.home.config, "profiles", parse_profiles)
 
     def profile_memory(self, name: str) -> JsonFile[ProfileMemory]:
         """Return what is remembered of a profile."""

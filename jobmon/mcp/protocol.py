@@ -147,10 +147,8 @@ def _response(request_id: object, result: Json, *, is_modern: bool) -> Json:
 
 def _call(request_id: object, params: Json, tools: Mapping[str, Json], *, is_modern: bool) -> Json | ToolCall:
     name, arguments = params.get("name"), params.get("arguments", {})
-    if not isinstance(name, str):
-        raise Refused(_INVALID_PARAMS, "the name of a tool must be a string")
-    if name not in tools:
-        raise Refused(_INVALID_PARAMS, f"unknown tool {name[:_MAX_CHARS]!r}")
+    if not isinstance(name, str) or name not in tools:
+        raise Refused(_INVALID_PARAMS, f"unknown tool {str(name)[:_MAX_CHARS]!r}")
     if not isinstance(arguments, dict):
         raise Refused(_INVALID_PARAMS, "arguments must be an object")
     call = ToolCall(request_id, name, arguments, is_modern)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from jobmon_core.domain.delivery.routing import ChannelType
-    from jobmon_core.domain.node.hosts.profiles import Profile
-    from jobmon_core.domain.node.hosts.settings import Host
 
 T = TypeVar("T")
 
@@ -39,21 +37,8 @@ def read_config(
     return parse_config(_json(path), str(path), channel_types, secrets, backends)
 
 
-def read_hosts(path: Path) -> dict[str, Host]:
-    """Read only the hosts that are reached by ssh; ConfigInvalid as `read_config`."""
-    from jobmon_core.domain.node.hosts.settings import parse_hosts  # only for users who have such hosts
-
-    return _read_section(path, "hosts", parse_hosts)
-
-
-def read_profiles(path: Path) -> dict[str, Profile]:
-    """Read only the clusters with a jobmon of their own; ConfigInvalid as `read_config`."""
-    from jobmon_core.domain.node.hosts.profiles import parse_profiles  # only for their users
-
-    return _read_section(path, "profiles", parse_profiles)
-
-
-def _read_section(path: Path, name: str, parse: Callable[[Section], T]) -> T:
+def read_section(path: Path, name: str, parse: Callable[[Section], T]) -> T:
+    """Read only one section, without its secrets; ConfigInvalid as `read_config`."""
     data = _json(path)
     faults: list[str] = []
     section = data.get(name, {}) if isinstance(data, dict) else {}

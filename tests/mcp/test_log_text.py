@@ -39,6 +39,8 @@ def test_no_log_chooses_what_the_advice_says_to_install() -> None:
 def test_the_title_of_a_message_has_the_words_of_a_log() -> None:
     shown = set_apart({"messages": [{"title": _ORDER, "advice": _ORDER}]})
     assert shown["messages"] == [{"title": "log_lines[0]", "advice": "log_lines[0]"}]
+    shown = set_apart({"messages": [{"fields": [{"title": _ORDER}]}]})
+    assert shown["messages"] == [{"fields": [{"title": "log_lines[0]"}]}]
 
 
 def test_a_key_that_a_log_named_is_one_word() -> None:

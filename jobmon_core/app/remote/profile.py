@@ -19,10 +19,11 @@ from jobmon_core.system.runner import Ran, Runner, run_in_foreground
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
-    from jobmon_core.domain.node.hosts.profiles import Profile, ProfileMemory
+    from jobmon_core.domain.node.hosts.profiles import ProfileMemory
 
 __all__ = ["AnswerCut", "RemoteCommand", "RemoteJobmon"]
 _NOT_FOUND = 127
+_EXAMPLE = '; add e.g. "profiles": {"leo": {"host": "login.leo.example"}}'
 
 
 class AnswerCut(SchedulerUnavailable):
@@ -40,7 +41,11 @@ class RemoteJobmon:
             ConfigInvalid: the profiles are not valid.
             SchedulerMissing, StorageFailed: ssh, or a folder for its socket, is missing.
         """
-        self.profile = _find(ctx, name)
+        profiles = ctx.profiles()
+        if name not in profiles:
+            known = f", only {', '.join(profiles)}" if profiles else _EXAMPLE
+            raise UsageError(f"no profile {name!r} in {ctx.home.config}{known}")
+        self.profile = profiles[name]
         self._ctx, self._runner, self._memory = ctx, Runner(), ctx.profile_memory(name)
         self._connection = SharedConnection(self._runner, self.profile.host, ctx.environment)
         self.is_connected = self._connection.is_open  # opens none
@@ -104,7 +109,7 @@ class RemoteJobmon:
     def _require_connection(self) -> None:
         if self._connection.is_open():
             return
-        name, reached_s, last = self.profile.name, self.memory().reached_s, "never reached so far"
+        name, reached_s, last = self.profile.host.name, self.memory().reached_s, "never reached so far"
         if reached_s:
             last = f"last seen {duration(self._ctx.clock.now() - reached_s)} ago"
         if self.profile.auth == INTERACTIVE:
@@ -116,7 +121,7 @@ class RemoteJobmon:
             raise SchedulerUnavailable(f"{self._where()} cannot be reached ({last}): {why}")
 
     def _judge(self, command: RemoteCommand, code: int, kept: str = "", text: str = "") -> int:
-        name, program, script = self.profile.name, self.profile.command, command.script
+        name, program, script = self.profile.host.name, self.profile.command, command.script
         if code != SSH_FAILED:
             self._remember("" if code else kept, text)
         if code == SSH_FAILED and command.ends_with_connection:
@@ -140,7 +145,7 @@ class RemoteJobmon:
         return code
 
     def _where(self) -> str:
-        name, destination = self.profile.name, self.profile.host.destination
+        name, destination = self.profile.host.name, self.profile.host.destination
         return name if name == destination else f"{name} ({destination})"
 
     def _remember(self, kept: str = "", text: str = "") -> None:
@@ -150,13 +155,3 @@ class RemoteJobmon:
             memory = memory.with_answer(kept, PastAnswer(text, now_s))
         with suppress(StorageFailed):  # the answer is what counts
             self._memory.write(memory)
-
-
-def _find(ctx: Context, name: str) -> Profile:
-    profiles = ctx.profiles()
-    if name in profiles:
-        return profiles[name]
-    known = '; add e.g. "profiles": {"leo": {"host": "login.leo.example"}}'
-    if profiles:
-        known = f", only {', '.join(profiles)}"
-    raise UsageError(f"no profile {name!r} in {ctx.home.config}{known}")

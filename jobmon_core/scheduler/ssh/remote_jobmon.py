@@ -55,37 +55,32 @@ class RemoteCommand(NamedTuple):
         Raises:
             ValueError: the command is too long for one line.
         """
-        text = "".join((*self._preparation(profile), *self._run(profile, mark)))
+        variables = {**self.variables, "JOBMON_HOME": profile.home} if profile.home else self.variables
+        run = f'{profile.command} "$@"\n'
+        text = "".join(
+            (
+                "unset JOBMON_PROFILE\n",  # the same start-up files may serve both machines
+                "PATH=$PATH:$HOME/.local/bin; export PATH\n",
+                *(f"export {name}={shlex.quote(value)}\n" for name, value in variables.items()),
+                f"set -- {shlex.join(self.words)}\n",
+                # what was printed before may not have ended its line
+                *(self._marked(run, profile, mark) if mark else ("echo\n", run)),
+            )
+        )
         packed = base64.b64encode(text.encode(errors="surrogateescape")).decode()
         if len(packed) > _MAX_LINE:
             raise ValueError("the command line is too long")
         # of these characters, no shell takes one for its own: not csh, nor fish
         return f"exec /bin/sh -c 'eval \"$(echo $1 | base64 -d)\"' sh {packed}"
 
-    def _preparation(self, profile: Profile) -> tuple[str, ...]:
-        variables = {**self.variables, "JOBMON_HOME": profile.home} if profile.home else self.variables
-        return (
-            "unset JOBMON_PROFILE\n",  # the same start-up files may serve both machines
-            "PATH=$PATH:$HOME/.local/bin; export PATH\n",
-            *(f"export {name}={shlex.quote(value)}\n" for name, value in variables.items()),
-            f"set -- {shlex.join(self.words)}\n",
-        )
-
-    def _run(self, profile: Profile, mark: str) -> tuple[str, ...]:
-        command = profile.command
-        if not mark:
-            return (f'echo\n{command} "$@"\n',)  # what was printed before may not have ended its line
-        end = {
-            "command": command,
-            "name": profile.name,
-            "not_found": NOT_FOUND,
-            "here": f"jobmon {__version__}",
-        }
+    def _marked(self, run: str, profile: Profile, mark: str) -> tuple[str, ...]:
+        here = f"jobmon {__version__}"
+        end = {"command": profile.command, "name": profile.host.name, "not_found": NOT_FOUND, "here": here}
         return (
             f"printf '\\n{mark}\\n'; printf '\\n{mark}\\n' >&2\n",
             f"[ -e {shlex.quote(self.script)} ] || exit {NO_SCRIPT}\n" if self.script else "",
             self._read_input(),
-            f'{command} "$@"\ncode=$?\n',
+            f"{run}code=$?\n",
             _END_WATCHER if self.ends_with_connection and self.stdin == b"" else "",
             _END % end,
         )

@@ -44,18 +44,15 @@ class SharedConnection:
         folder = control_folder(environment)
         if not folder:
             raise StorageFailed("no private folder for the socket of the connection can be made in /tmp")
-        self._socket = self._resolved(folder)
-
-    def _resolved(self, folder: Path) -> Path:
-        command = ssh(self._host, (f"ControlPath={folder}/%C",), flags=("-G",))
-        result = self._runner.capture(command, _LOCAL_S)
+        command = ssh(host, (f"ControlPath={folder}/%C",), flags=("-G",))
+        result = runner.capture(command, _LOCAL_S)
         if isinstance(result, NotStarted):
             raise SchedulerMissing(f"{result.error_text}; install the OpenSSH client")
         lines = result.stdout.splitlines() if isinstance(result, Ran) else ()
         found = [line.partition(" ")[2] for line in lines if line.startswith("controlpath ")]
         if not found:  # e.g. a fault in ~/.ssh/config
             raise SchedulerUnavailable(result.error_text)
-        return Path(found[0])
+        self._socket = Path(found[0])
 
     def is_open(self) -> bool:
         """Whether there is a connection; asks only this machine. SchedulerUnavailable if it hangs."""

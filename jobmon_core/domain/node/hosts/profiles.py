@@ -25,11 +25,6 @@ class Profile(NamedTuple):
     home: str = ""  # of jobmon, there; empty: as jobmon itself finds it
     auth: str = BATCH  # whether a command may log in, or only the user (`jobmon connect`)
 
-    @property
-    def name(self) -> str:
-        """Return what the user calls it."""
-        return self.host.name
-
 
 @dataclass(frozen=True, slots=True)
 class PastAnswer:

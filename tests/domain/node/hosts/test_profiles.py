@@ -7,9 +7,16 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.node.hosts.profiles import INTERACTIVE, PastAnswer, Profile, ProfileMemory
+from jobmon_core.domain.node.hosts.profiles import (
+    INTERACTIVE,
+    MAX_CHARS,
+    PastAnswer,
+    Profile,
+    ProfileMemory,
+    parse_profiles,
+)
 from jobmon_core.domain.node.hosts.settings import Host
-from jobmon_core.store.config_file import read_config, read_profiles
+from jobmon_core.store.config_file import read_config, read_section
 
 
 def config(tmp_path: Path, text: str) -> Path:
@@ -25,7 +32,7 @@ def test_a_profile_without_keys_is_a_destination_of_ssh_with_jobmon_on_its_path(
         ' "home": "~/j", "auth": "interactive"}}}'
     )
     path = config(tmp_path, text)
-    assert read_profiles(path) == {
+    assert read_section(path, "profiles", parse_profiles) == {
         "leo": Profile(Host("leo", "leo"), "jobmon", "", "batch"),
         "juwels": Profile(Host("juwels", "me@jw.example"), "~/venv/bin/jobmon", "~/j", INTERACTIVE),
     }
@@ -38,9 +45,12 @@ def test_all_faults_of_the_profiles_are_reported(tmp_path: Path) -> None:
         ' "e": {"command": "a\\nb"}}}'
     )
     path = config(tmp_path, text)
-    for read in (read_profiles, lambda path: read_config(path, {}, {}, ("slurm",))):
+    for read in (
+        lambda: read_section(path, "profiles", parse_profiles),
+        lambda: read_config(path, {}, {}, ("slurm",)),
+    ):
         with pytest.raises(ConfigInvalid) as failed:
-            read(path)
+            read()
         faults = [fault.partition(": ")[0] for fault in failed.value.faults]
         keys = ["a b", "a b.host", "b.host", "c.auth", "d.port", "e.command"]
         assert faults == [f"profiles.{key}" for key in keys]
@@ -53,3 +63,9 @@ def test_the_last_eight_different_answers_are_kept() -> None:
     assert memory.reached_s == 19
     assert list(memory.answers) == [f"status {number}" for number in range(2, 10)]
     assert memory.answers["status 9"].text == "19"
+
+
+def test_a_long_answer_takes_the_place_of_older_ones() -> None:
+    memory = ProfileMemory().with_answer("status", PastAnswer("x" * 9, 1))
+    memory = memory.with_answer("status --json", PastAnswer("x" * MAX_CHARS, 2))
+    assert list(memory.answers) == ["status --json"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.node.hosts.settings import Host, find_host
-from jobmon_core.store.config_file import read_config, read_hosts
+from jobmon_core.domain.node.hosts.settings import Host, find_host, parse_hosts
+from jobmon_core.store.config_file import read_config, read_section
 
 
 def config(tmp_path: Path, text: str) -> Path:
@@ -20,11 +20,11 @@ def config(tmp_path: Path, text: str) -> Path:
 
 def test_a_host_has_a_destination_of_ssh_and_a_folder_whose_space_matters(tmp_path: Path) -> None:
     text = '{"hosts": {"box": {"ssh": "me@gpu7.example", "data": "/data"}, "gpu8": {}}}'
-    hosts = read_hosts(config(tmp_path, text))
+    hosts = read_section(config(tmp_path, text), "hosts", parse_hosts)
     assert hosts == {"box": Host("box", "me@gpu7.example", "/data"), "gpu8": Host("gpu8", "gpu8")}
     assert find_host(hosts, "box").destination == "me@gpu7.example"
     assert find_host(hosts, "gpu9") == Host("gpu9", "gpu9")  # ssh may know it
-    assert read_hosts(tmp_path / "missing.json") == {}
+    assert read_section(tmp_path / "missing.json", "hosts", parse_hosts) == {}
 
 
 def test_all_faults_of_the_hosts_are_reported_with_those_of_the_rest(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_all_faults_of_the_hosts_are_reported_with_those_of_the_rest(tmp_path: P
         "hosts.e f.ssh",
     ]
     with pytest.raises(ConfigInvalid):
-        read_hosts(path)
+        read_section(path, "hosts", parse_hosts)
 
 
 @pytest.mark.parametrize("name", ["-oProxyCommand=touch /tmp/x", "a b", "a;b", "", "$(id)"])
