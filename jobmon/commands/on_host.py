@@ -32,6 +32,7 @@ _NOTHING = JobSettings()
 _LOCAL = (
     *("output_dir", "log_dir", "output_pattern", "log_pattern"),
     *("results", "expected_outputs", "min_growth_bytes", "gpu_ids", "stacks_on_stall"),
+    "on_notice",
 )
 _OF_COUNTED_FILES = "expected_outputs"  # the one that is kept if the files of a folder there are counted
 # options of `jobmon watch` that do not suit a job on another host

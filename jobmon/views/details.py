@@ -334,6 +334,7 @@ def _parts(settings: JobSettings) -> Lines:
         "slowdown warning at": settings.slowdown_percent and f"-{settings.slowdown_percent:g}%",
         "minimum output growth": settings.min_growth_bytes and f"{size(settings.min_growth_bytes)} per check",
         "done": _done(settings.done),
+        "at the notice of a cloud": settings.on_notice,
         "tracker": settings.track and ", ".join(settings.track.places.values()),
     }
     for name, value in named.items():

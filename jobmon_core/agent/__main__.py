@@ -2,7 +2,8 @@
 
 Options, each ``--NAME=VALUE``: ``folder`` (of the task's telemetry, required), ``job`` (the raw id of a Slurm
 job) or ``pid``, ``node`` (name of the folder to write to), ``interval`` and ``lifetime`` (seconds), ``disk``
-(a folder), ``log`` (a file); ``pid``, ``disk`` and ``log`` may be repeated.
+(a folder), ``log`` (a file), ``cloud`` and ``on-notice`` (see `AgentOptions`);
+``pid``, ``disk`` and ``log`` may be repeated.
 
 The agent ends with exit code 0
 

@@ -16,12 +16,14 @@ from jobmon_core.agent.measure import TaskMeter
 from jobmon_core.agent.proc import Background
 from jobmon_core.agent.processes import own_pids
 from jobmon_core.agent.report_files import ReportFiles
+from jobmon_core.domain.node.telemetry.agent import CLOUDS
 from jobmon_core.domain.node.telemetry.model import AgentReport
 from jobmon_core.domain.node.telemetry.processes import MeasuredTask
 from jobmon_core.store.telemetry import STALL, WANTED
 from jobmon_core.system.clock import Clock, Wake
 
 if TYPE_CHECKING:
+    from jobmon_core.agent.cloud import CloudNotices
     from jobmon_core.domain.node.telemetry.agent import AgentOptions
 
 _LOOK_S = 1.0
@@ -50,7 +52,13 @@ class Agent:
         self._own_step = os.environ.get("SLURM_STEP_ID", "") if is_own_job else ""
         target = MeasuredTask(options.job_id, frozenset(options.pids), slurm_node, own_pids(), self._own_step)
         self._files = ReportFiles(Path(options.folder) / (options.node or name), self._started_s)
-        self._meter = TaskMeter(target, name, options.disks, self._started_s, self._files.earlier())
+        earlier = self._files.earlier()
+        self._meter = TaskMeter(target, name, options.disks, self._started_s, earlier)
+        self._notices: CloudNotices | None = None
+        if options.cloud != CLOUDS[0]:
+            from jobmon_core.agent.cloud import CloudNotices  # most jobs run in no cloud
+
+            self._notices = CloudNotices(options.cloud, options.on_notice, earlier.notice)
         self._logs, self._reading = Logs(options.logs), Background()
         self._stacks = StallStacks(options, options.node or name)
         self._suspicious_s: float | None = None
@@ -87,6 +95,8 @@ class Agent:
             if self._ends_with_parent and os.getppid() != self._parent:
                 return False
             self._meter.look()
+            if self._notices and self._notices.look(self._clock.now(), self._meter.process_keys):
+                return True
         return True
 
     def _report_once(self) -> None:
@@ -106,6 +116,8 @@ class Agent:
             interval_s=self._options.interval_s,
             ended_s=self._empty_since_s if self._had_processes else None,
             suspicious_log_s=self._suspicious_s,
+            unavailable=(*report.unavailable, *(self._notices.unavailable if self._notices else ())),
+            notice=self._notices.notice if self._notices else None,
         )
         self._files.write(self._report)
 

@@ -66,6 +66,11 @@ class TaskMeter:
         self._gpus.look()
         self._workers.look()
 
+    @property
+    def process_keys(self) -> Collection[tuple[int, int]]:
+        """The keys of the processes at the last `read`."""
+        return self._before.keys()
+
     def read(self, now_s: float) -> tuple[AgentReport, int]:
         """Return the figures since the last call, and how many processes the task has, without zombies."""
         at_s, now_ticks = time.monotonic(), proc.uptime_ticks()

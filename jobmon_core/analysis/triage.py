@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from jobmon_core.domain.node.telemetry.model import WorkerStatus
 from jobmon_core.domain.node.triage.judge import advised_for, is_due, judge, of_run, triage_events
 from jobmon_core.domain.node.triage.situation import NodeView, Situation
 from jobmon_core.domain.node.triage.stacks import Stacks, command
+from jobmon_core.domain.node.triage.state import NODE_ENDS
 from jobmon_core.domain.slurm.states import Outcome, Phase, exit_phrase
 from jobmon_core.observe.logs.read import read_tail
 from jobmon_core.observe.patterns.xids import xid_errors
@@ -58,7 +60,8 @@ def look_at_measures(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[
     if telemetry is None:
         return before, ()
     state = of_run(before.triage, running_since_s(look.task))
-    if not is_due(state, look.now_s, settings.thresholds.must_last_s):
+    is_urgent = NODE_ENDS not in state.held and _has_notice(telemetry)
+    if not is_urgent and not is_due(state, look.now_s, settings.thresholds.must_last_s):
         return replace(before, triage=state), ()
     situation = situation_of(before, look, telemetry)
     if settings.stacks_on_stall:
@@ -69,6 +72,11 @@ def look_at_measures(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[
     if situation.nodes or verdicts or state.held:  # else the progress file stays as it is
         state, events = triage_events(state, situation, verdicts)
     return replace(before, triage=state), events
+
+
+def _has_notice(telemetry: TaskTelemetry) -> bool:
+    signs = (telemetry.signs(node) for node in telemetry.nodes())
+    return any(each is not None and each.has_notice for each in signs)
 
 
 def _with_request(
@@ -135,7 +143,10 @@ def _nodes(telemetry: TaskTelemetry, started_s: float) -> tuple[NodeView, ...]:
         samples = (*history, *recent, *latest)
         of_run = tuple(sample for sample in samples if sample.at_s > started_s)
         if of_run:
-            nodes.append(NodeView(name, of_run, report.unavailable, report.ranks))
+            is_new = report.notice is not None and report.notice.seen_s > started_s
+            notice = report.notice if is_new else None
+            at = notice and notice.ends_s and time.strftime("%H:%M:%S", time.localtime(notice.ends_s))
+            nodes.append(NodeView(name, of_run, report.unavailable, report.ranks, notice, at or ""))
     return tuple(nodes)
 
 

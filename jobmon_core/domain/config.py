@@ -14,7 +14,7 @@ from jobmon_core.domain.delivery.routing import ChannelType, ConfiguredChannel, 
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
 from jobmon_core.domain.job.tracking.policy import Policy
-from jobmon_core.domain.node.telemetry.agent import AgentSettings
+from jobmon_core.domain.node.telemetry.agent import CLOUDS, AgentSettings
 
 if TYPE_CHECKING:  # submit reads the configuration, and its user waits
     from jobmon_core.domain.delivery.outbox import Message
@@ -248,6 +248,7 @@ def _agent(top: Section) -> AgentSettings:
         interval_s=section.number("interval_s", default.interval_s, _MIN_REPORT_S, _MAX_REPORT_S),
         at_most=section.whole_number("at_most", default.at_most, 1),
         ssh=section.switch("ssh", default.ssh),
+        cloud=section.choice("cloud", CLOUDS, default.cloud),
     )
     section.close()
     return agent

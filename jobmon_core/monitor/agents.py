@@ -16,6 +16,7 @@ from jobmon_core.domain.job.tracking.agent_plan import (
     reporting_since_s,
     run_of,
 )
+from jobmon_core.domain.node.telemetry.agent import CLOUDS
 from jobmon_core.domain.slurm.rows import node_names
 from jobmon_core.monitor.task_agent import TaskAgent
 from jobmon_core.store.telemetry import AgentRecord
@@ -43,7 +44,8 @@ class Reports(NamedTuple):
 
     since_s: float | None = None  # since when each task that has not ended has an agent that reports
     end_hint_s: float | None = None  # when processes of the job were last seen to end
-    has_suspicious_log: bool = False  # whether a log got a word like "error" since the last `Agents.follow`
+    # whether a log got a word like "error", or a cloud announced the end of a node, since the last `follow`
+    has_suspicious_log: bool = False
     due_s: float = _NEVER_S  # when to look after the agents again
 
 
@@ -65,12 +67,13 @@ class Agents:
         self._agents: dict[str, dict[str, TaskAgent]] = {}  # by state id and task key
         self._started: list[tuple[str, TaskAgent]] = []  # with their state ids; some may have ended since
         self._interval_s = 0.0  # between reports
+        self._asks_clouds = False  # any node may then be the first one that ends
         self._silent_ends, self._silent_end_s = 0, 0.0  # of agents in a row that never reported; the latest
 
     def follow(self, job: WatchedJob, log: Log) -> Reports:
         """Start, restart and stop the agents of a job as it needs them; return what they report."""
         settings, now_s = self._settings(), self._clock.now()
-        self._interval_s = settings.interval_s
+        self._interval_s, self._asks_clouds = settings.interval_s, settings.cloud != CLOUDS[0]
         allowed = settings.enabled and not (job.settings and job.settings.no_agent) and not job.closed
         for task in job.tasks.values():
             if allowed and may_have_agent(task):
@@ -92,7 +95,7 @@ class Agents:
         for state_id, agent in running:
             if not agent.is_stopping:
                 has_ended = self._notice_end(agent, now_s)
-                if agent.look(now_s, self._interval_s) or has_ended:
+                if agent.look(now_s, self._interval_s, all_nodes=self._asks_clouds) or has_ended:
                     due.add(state_id)
         return due
 

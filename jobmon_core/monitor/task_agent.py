@@ -43,9 +43,10 @@ class TaskAgent:
     reports: dict[str, tuple[Stamp, float]] = field(default_factory=dict)  # by node: stamp, when it was new
     since_s: float | None = None  # since when all nodes report
     end_hint_s: float | None = None
-    has_suspicious_log: bool = False
+    has_suspicious_log: bool = False  # or a node whose end its cloud has announced
     logged: str = ""  # why there is no agent, as last written to the log
     _suspicious_log_s: float = 0.0  # the latest of all reports, by the clocks of the nodes
+    _ending: set[str] = field(default_factory=set)  # nodes whose end was announced
     _stops: int = 0
     _stop_s: float = _NEVER
 
@@ -82,7 +83,7 @@ class TaskAgent:
     def look(self, now_s: float, interval_s: float, *, all_nodes: bool = False) -> bool:
         """Look at the latest reports, by default of the first node.
 
-        Return whether one of them newly hints at an end or at an error in a log, or an agent fell silent.
+        Return whether one of them newly hints at an end, or at an error in a log, or an agent fell silent.
         """
         has_news = False
         for node in self.telemetry.nodes() if all_nodes else self.nodes[:1]:
@@ -103,6 +104,9 @@ class TaskAgent:
         has_error = signs.suspicious_log_s > self._suspicious_log_s
         if has_error:
             self._suspicious_log_s, self.has_suspicious_log = signs.suspicious_log_s, True
+        if signs.has_notice and node not in self._ending:
+            self._ending.add(node)
+            self.has_suspicious_log = has_error = True
         # on the other nodes, processes come and go with the steps of the job
         return (node == self.nodes[0] and self._is_new_end(now_s, has_ended=signs.has_ended)) or has_error
 

@@ -335,6 +335,8 @@ class MonitorFactory:
             interval_s=settings.interval_s,
             disks=tuple(dict.fromkeys(each for each in (job.workdir, *written) if each)),
             logs=written_logs(job, task),
+            cloud=settings.cloud,
+            on_notice=named.on_notice,
         )
         launches = ctx.agent_launches(job, task, options)
         return launches if settings.ssh else launches[:1]

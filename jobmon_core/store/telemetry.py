@@ -45,6 +45,7 @@ _TAIL_BYTES = 2048  # the end of a report: what `signs` looks for comes after th
 _MAX_ERROR_BYTES = 64 * 1024
 _ENDED = re.compile(rb'"ended_s": ?[0-9]')
 _MEMORY_SHORT = re.compile(rb'"is_memory_short": ?true')
+_NOTICE = re.compile(rb'"notice": ?\{')
 _SUSPICIOUS = re.compile(rb'"suspicious_log_s": ?([0-9.e+]{1,32})')
 
 
@@ -65,6 +66,7 @@ class ReportSigns:
     has_ended: bool  # no process of the task is left, or the agent was stopped
     suspicious_log_s: float  # when a word like "error" was last appended to a log (Unix seconds), else 0
     is_memory_short: bool = False
+    has_notice: bool = False  # its cloud will end the node
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,8 @@ class TaskTelemetry:
             at_s = float(suspicious[1]) if suspicious else 0.0
         except ValueError:  # a damaged file
             at_s = 0.0
-        is_short = bool(_MEMORY_SHORT.search(tail))
-        return ReportSigns(stamp_of(status), bool(_ENDED.search(tail)), at_s, is_short)
+        is_short, has_notice = bool(_MEMORY_SHORT.search(tail)), bool(_NOTICE.search(tail))
+        return ReportSigns(stamp_of(status), bool(_ENDED.search(tail)), at_s, is_short, has_notice)
 
     @property
     def record(self) -> JsonFile[AgentRecord]:

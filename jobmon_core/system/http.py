@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import requests
 
+LINK_LOCAL = "169.254.169.254"  # the metadata service that a cloud has for each of its machines
 _MAX_BYTES = 65_536  # of a response body; Discord sends a few thousand
 _CHUNK_BYTES = 512
 # names of exceptions of requests and urllib3: no connection was made, or time ran out
@@ -217,8 +218,8 @@ def _exchange(
         timeout=timeout_s,
         allow_redirects=False,
         stream=True,
-        # a proxy cannot reach this machine itself
-        proxies={"no_proxy": host} if is_loopback(host) else None,
+        # a proxy cannot reach what belongs to this machine
+        proxies={"no_proxy": host} if is_loopback(host) or host == LINK_LOCAL else None,
     ) as response:
         response_headers = {name.lower(): value for name, value in response.headers.items()}
         body_bytes = _read(response, timeout_s, request.max_bytes)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from jobmon_core.analysis.triage import errors_of_steps, take_stacks
+from jobmon_core.domain.channels import Level
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.diagnosis.log_lines import LogExcerpt
-from jobmon_core.domain.logs.progress.events.event import Event
+from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
-from jobmon_core.domain.node.telemetry.model import AgentReport, Sample, WorkerStatus
+from jobmon_core.domain.node.telemetry.model import AgentReport, Notice, Sample, WorkerStatus
 from jobmon_core.domain.node.triage.stacks import Stack, Stacks
 from jobmon_core.domain.node.triage.state import Thresholds
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
@@ -73,6 +75,30 @@ def test_the_message_has_the_verdict_the_figures_and_the_advice(tmp_path: Path) 
     assert entry.message.title == "job (12): its GPUs are busy 5% of the time: they wait for data"
     assert entry.message.evidence[0] == "GPUs: busy 5% over the last 10m, while the steps advance"
     assert "num_workers" in entry.message.advice
+
+
+def test_a_notice_of_a_cloud_is_told_at_the_next_look_and_once(tmp_path: Path) -> None:
+    job = MeasuredJob(tmp_path)
+    job.measured(sample(), 5)
+    latest = tmp_path / "telemetry" / "job" / "n1" / LATEST
+    report = AgentReport(replace(sample(), at_s=job.now_s), START_S, 5.0)
+
+    def reported(notice: Notice | None) -> list[Event]:
+        latest.write_text(json.dumps(to_json(replace(report, notice=notice))))
+        return [event for event in job.later(3) if event.subject]
+
+    notice = Notice("AWS", "terminate", job.now_s + 120, seen_s=job.now_s)
+    assert reported(replace(notice, seen_s=START_S - 60.0)) == []  # about an earlier run
+    (event,) = reported(notice)
+    (entry,) = with_progress_alerts(job.job, [event], job.now_s).outbox
+    ends_at = time.strftime("%H:%M:%S", time.localtime(job.now_s + 114))
+    assert entry.message.title == f"job (12): its node n1 ends at {ends_at}"
+    assert entry.message.level is Level.CRITICAL
+    assert entry.message.evidence == (f"n1: AWS announces terminate at {ends_at}",)
+    assert reported(notice) == [event]
+    reported(None)
+    told = [each.kind for each in job.measured(sample(), 15) if each.subject == "node-ends"]
+    assert told == [EventKind.TROUBLE, EventKind.RECOVERED]
 
 
 def test_what_is_only_shown_sends_no_message(tmp_path: Path) -> None:

@@ -239,9 +239,9 @@ def test_with_a_heartbeat_agents_do_not_make_queries_rarer() -> None:
 
 
 def test_agents_are_configured() -> None:
-    section = {"enabled": False, "interval_s": 10, "at_most": 2, "ssh": True}
+    section = {"enabled": False, "interval_s": 10, "at_most": 2, "ssh": True, "cloud": "gcp"}
     assert parsed({"agent": section}).agent == AgentSettings(
-        enabled=False, interval_s=10, at_most=2, ssh=True
+        enabled=False, interval_s=10, at_most=2, ssh=True, cloud="gcp"
     )
 
 
@@ -253,6 +253,7 @@ def test_agents_are_configured() -> None:
         ({"interval_s": 1}, "agent.interval_s: must be at least 2, found 1"),
         ({"interval_s": 61}, "agent.interval_s: must be at most 60, found 61"),
         ({"at_most": 0}, "agent.at_most: must be at least 1, found 0"),
+        ({"cloud": "ibm"}, "agent.cloud: expected one of off, auto, aws, gcp, azure, found 'ibm'"),
         ({"at_mots": 3}, "agent.at_mots: unknown key; did you mean at_most?"),
     ],
 )

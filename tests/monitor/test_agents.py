@@ -79,7 +79,7 @@ class Bench:
     def follow(self, job: WatchedJob = JOB) -> Reports:
         return self.agents.follow(job, self.logged.append)
 
-    def report(self, *nodes: str, job: WatchedJob = JOB, **signs: float) -> None:
+    def report(self, *nodes: str, job: WatchedJob = JOB, **signs: object) -> None:
         """Write a report of an agent on each of these nodes."""
         for node in nodes:
             file = self.telemetry(job.id, "").folder / node / "latest.json"
@@ -232,6 +232,23 @@ def test_a_suspicious_log_makes_the_job_due_once(bench: Bench) -> None:
     bench.report("n1", suspicious_log_s=START_S)
     assert bench.agents.look() == set()
     assert not bench.follow().has_suspicious_log
+
+
+def test_a_notice_of_a_cloud_on_any_node_makes_the_job_due_once_if_clouds_are_asked(bench: Bench) -> None:
+    notice = {"cloud": "AWS", "word": "terminate"}
+    bench.follow()
+    bench.report("n2", notice=notice)
+    assert bench.agents.look() == set()  # what other nodes report can wait for the next poll
+    bench.settings = AgentSettings(cloud="auto")
+    bench.follow()
+    bench.report("n1", notice=None)
+    assert bench.agents.look() == set()
+    bench.after(5)
+    bench.report("n1", notice=notice)
+    assert bench.agents.look() == {JOB.id}
+    assert bench.follow().has_suspicious_log  # so that what agents report is read and judged at once
+    bench.report("n1", notice=notice)
+    assert bench.agents.look() == set()
 
 
 def test_an_agent_that_died_is_started_again_after_growing_waits_and_given_up_with_the_reason(

@@ -40,6 +40,7 @@ monitoring:
   slowdown_percent: 30
   min_growth_rate: 1024
   stacks: on_stall
+  on_notice: SIGUSR1
 
 progress: {every: 2h}
 
@@ -119,6 +120,7 @@ def test_every_key_is_read(file: Path) -> None:
         stall_timeout_s=600.0,
         slowdown_percent=30.0,
         stacks_on_stall=True,
+        on_notice="SIGUSR1",
     )
     assert {"alerts.email", "alerts.slack", "alerts.terminal"} <= set(unused)
 
@@ -161,7 +163,7 @@ def test_all_faults_are_reported_at_once_with_their_places(file: Path) -> None:
 total_item: 5
 path: {log_dir: x}
 job: {num_wokers: 2, total_items: many, gpu_ids: [a], num_workers: 0, name: [x]}
-monitoring: {slowdown_percent: 99.5, stall_timeout: [1]}
+monitoring: {slowdown_percent: 99.5, stall_timeout: [1], on_notice: SIGKILL}
 patterns: {logs: "a\nb"}
 progress_patterns: {a: '([', b: 'x', c: '(\d*)', d: 3, e: '(a)(b)(c)',
   f: '(?P<A>a)(?P<B>b)(?P<C>c)(?P<D>d)(?P<E>e)(?P<F>f)(?P<G>g)(?P<H>h)(?P<I>i)'}
@@ -184,6 +186,7 @@ alerts: {slack: {webhok: "https://hooks.slack.com/services/T/B/sEcReT"}, pager: 
         "job.num_wokers: unknown key; did you mean num_workers?",
         "job.num_workers: must be at least 1, found 0",
         "job.total_items: expected a number, found a string",
+        "monitoring.on_notice: expected one of SIGUSR1, SIGUSR2, SIGTERM, SIGHUP, found 'SIGKILL'",
         "monitoring.slowdown_percent: must be at most 99, found 99.5",
         "monitoring.stall_timeout: expected a number, found a list",
         "path: unknown key; did you mean paths?",

@@ -26,6 +26,7 @@ from jobmon_core.domain.logs.progress.log.formats import (
     metrics_of,
 )
 from jobmon_core.domain.logs.tracker import Tracker
+from jobmon_core.domain.node.telemetry.agent import NOTICE_SIGNALS
 from jobmon_core.domain.node.triage.state import Thresholds
 
 _MAX_ITEMS = 1e15  # a unit of work may be one token
@@ -49,7 +50,7 @@ _MEANT = {  # for "did you mean": a key in the wrong section, or the name of an 
         key: f"monitoring.{key}"
         for key in (
             *("check_interval", "launch_timeout", "stall_timeout", "slowdown_percent", "stacks"),
-            "min_growth_rate",
+            *("min_growth_rate", "on_notice"),
         )
     },
     **{each.name: f"thresholds.{each.name}" for each in fields(Thresholds)},
@@ -148,6 +149,7 @@ class _Parser:
             stall_timeout_s=monitoring.number_or_none("stall_timeout", 1.0),
             slowdown_percent=monitoring.number_or_none("slowdown_percent", 1.0, _MAX_PERCENT),
             stacks_on_stall=monitoring.choice("stacks", ("never", _ON_STALL), "never") == _ON_STALL,
+            on_notice=monitoring.choice("on_notice", NOTICE_SIGNALS) if monitoring.has("on_notice") else "",
             thresholds=_thresholds(top.section("thresholds")),
             done=self._done(),
             track=self._track(),

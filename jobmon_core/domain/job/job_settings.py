@@ -96,6 +96,7 @@ class JobSettings:
     stall_timeout_s: float | None = None  # warn after this long with neither progress nor output
     slowdown_percent: float | None = None  # warn if the speed falls by more than this
     stacks_on_stall: bool = False  # whether agents save the stacks of the processes at a stall
+    on_notice: str = ""  # a signal for its processes, once their cloud announces the end of their node
     no_agent: bool = False  # whether nothing is to run beside the job
     thresholds: Thresholds = _THRESHOLDS  # of the verdicts about what agents measure
     chain: ChainStage | None = None  # None: it is part of no chain

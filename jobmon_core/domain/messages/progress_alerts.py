@@ -14,6 +14,7 @@ from jobmon_core.domain.job.tracking.tasks import waiting_task
 from jobmon_core.domain.logs.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import ends
 from jobmon_core.domain.messages.parts import job_title, where_fields, with_message, with_own_cancel_command
+from jobmon_core.domain.node.triage.state import NODE_ENDS
 from jobmon_core.domain.slurm.job_ids import ref_of
 
 _HEADLINES = {
@@ -233,7 +234,7 @@ _LEVELS = {
     EventKind.MILESTONE: Level.PROGRESS,
     EventKind.PERIODIC: Level.PROGRESS,
 }
-# the verdicts of agents that report a crash, no memory or no room; the job may survive the other ones
+# the verdicts of agents that report a crash, no memory, room or node; the job may survive the other ones
 _CRITICAL_VERDICTS = (
     "dead-worker",
     "oom-kill",
@@ -241,6 +242,7 @@ _CRITICAL_VERDICTS = (
     "gpu-lost",
     "gpu-error",
     "gpu-memory-error",
+    NODE_ENDS,
 )
 _DISK_FULL = "disk_full"  # how the ids of the patterns for it begin
 

@@ -16,8 +16,12 @@ class AgentSettings(NamedTuple):
     interval_s: float = 5.0  # between two reports
     at_most: int = 16  # tasks with an agent, of one monitor; each takes memory of the login node
     ssh: bool = False  # whether to log in where Slurm starts no step
+    cloud: str = "off"  # one of `CLOUDS`: whose metadata service is asked whether it will end the node
 
 
+CLOUDS = ("off", "auto", "aws", "gcp", "azure")
+# of those, a program that catches one may go on; SIGINT ends each Python program that does nothing about it
+NOTICE_SIGNALS = ("SIGUSR1", "SIGUSR2", "SIGTERM", "SIGHUP")
 AGENT_MODULE = "jobmon_core.agent"
 # set before Python starts: if memory runs out, the kernel kills this process and not the job beside it
 _KILLED_FIRST = '{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$0" "$@"'
@@ -36,6 +40,10 @@ class AgentOptions(NamedTuple):
     lifetime_s: float = _LONGEST_S  # after which the agent ends, whatever the task does
     disks: tuple[str, ...] = ()  # folders on the file systems to watch
     logs: tuple[str, ...] = ()  # to search for words like "error"
+    cloud: str = "off"  # one of `CLOUDS`
+    on_notice: str = (
+        ""  # one of `NOTICE_SIGNALS`, for the processes once the cloud announces the end of the node
+    )
 
 
 def agent_command(options: AgentOptions) -> tuple[str, ...]:
@@ -45,6 +53,8 @@ def agent_command(options: AgentOptions) -> tuple[str, ...]:
     values += [("interval", f"{options.interval_s:g}"), ("lifetime", f"{options.lifetime_s:g}")]
     values += [("disk", path) for path in options.disks]
     values += [("log", path) for path in options.logs]
+    if options.cloud != CLOUDS[0]:
+        values += [("cloud", options.cloud), ("on-notice", options.on_notice)]
     # -P: no module in the job's working directory replaces one of ours
     return ("-P", "-m", AGENT_MODULE, *(f"--{name}={value}" for name, value in values if value))
 
@@ -71,13 +81,15 @@ def parse_agent_options(arguments: tuple[str, ...]) -> AgentOptions:
         lifetime_s=float(_last(values["lifetime"], str(_LONGEST_S))),
         disks=tuple(values["disk"]),
         logs=tuple(values["log"]),
+        cloud=_last(values["cloud"], CLOUDS[0]),
+        on_notice=_last(values["on-notice"], ""),
     )
     if fault := _fault(options):
         raise ValueError(fault)
     return options
 
 
-_NAMES = ("folder", "job", "pid", "node", "interval", "lifetime", "disk", "log")
+_NAMES = ("folder", "job", "pid", "node", "interval", "lifetime", "disk", "log", "cloud", "on-notice")
 
 
 def _last(values: list[str], default: str) -> str:
@@ -91,6 +103,8 @@ def _fault(options: AgentOptions) -> str:
         return "--folder must be an absolute path"
     if not options.job_id and not options.pids:
         return "--job or --pid is missing"
+    if options.cloud not in CLOUDS or options.on_notice not in ("", *NOTICE_SIGNALS):
+        return f"--cloud is one of {CLOUDS}, --on-notice one of {NOTICE_SIGNALS}"
     if not _SHORTEST_INTERVAL_S <= options.interval_s <= _LONGEST_INTERVAL_S:
         return f"--interval must be {_SHORTEST_INTERVAL_S:g} to {_LONGEST_INTERVAL_S:g} seconds"
     if not 0 < options.lifetime_s <= _LONGEST_S:

@@ -221,6 +221,18 @@ def is_memory_short(sample: Sample) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """That a cloud will end a node, by what its metadata service says."""
+
+    cloud: str = ""  # e.g. ``AWS``
+    word: str = ""  # the service's own for what will happen, e.g. ``terminate``
+    ends_s: float | None = None  # None: it does not say when
+    seen_s: float = 0.0  # when an agent first saw it
+    signal: str = ""  # that the user wants to be sent then
+    signalled: int = 0  # processes, which caught it
+
+
+@dataclass(frozen=True, slots=True)
 class AgentReport:
     """The content of an agent's ``latest.json``."""
 
@@ -237,3 +249,4 @@ class AgentReport:
     suspicious_log_s: float | None = None  # when a word like "error" was last appended to a log
     unavailable: tuple[str, ...] = ()  # and why, e.g. ``GPUs: no NVIDIA driver``
     is_memory_short: bool = False  # an agent that disappears now was probably killed by the OOM killer
+    notice: Notice | None = None  # about the node

@@ -8,7 +8,7 @@ from dataclasses import replace
 from jobmon_core.domain.backends import is_single_machine
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
-from jobmon_core.domain.node.triage.rules import gpu_health, resources, slow, stuck, workers
+from jobmon_core.domain.node.triage.rules import cloud, gpu_health, resources, slow, stuck, workers
 from jobmon_core.domain.node.triage.situation import Situation
 from jobmon_core.domain.node.triage.state import Held, TriageState
 from jobmon_core.domain.node.triage.windows import cpu_use, gpus_of, utilizations
@@ -27,6 +27,7 @@ _ADVICE = {
 HEALTHY, NOT_KNOWN = "healthy", "not-known"
 # causes before effects
 _RULES: tuple[Callable[[Situation], Event | None], ...] = (
+    cloud.node_ends,
     gpu_health.gpu_lost,
     resources.oom_kill,
     workers.dead_worker,

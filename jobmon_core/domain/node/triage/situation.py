@@ -10,7 +10,7 @@ from jobmon_core.domain.finding import Finding
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.events.ongoing import unusual_pause_s
 from jobmon_core.domain.logs.progress.model import Estimate, History, Progress
-from jobmon_core.domain.node.telemetry.model import GONE, RankGroup, Sample, Worker
+from jobmon_core.domain.node.telemetry.model import GONE, Notice, RankGroup, Sample, Worker
 from jobmon_core.domain.node.triage.stacks import Stacks
 from jobmon_core.domain.node.triage.state import Thresholds
 
@@ -29,6 +29,8 @@ class NodeView:
     samples: tuple[Sample, ...] = ()  # of this run, oldest first
     unavailable: tuple[str, ...] = ()  # and why
     ranks: tuple[RankGroup, ...] = ()  # of each launcher
+    notice: Notice | None = None  # that its cloud will end it
+    ends_at: str = ""  # as the notice says, e.g. ``12:04:24`` by the clock of this host
 
     @property
     def latest(self) -> Sample:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+NODE_ENDS = "node-ends"  # the verdict that a cloud has announced the end of a node
+
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:

@@ -23,6 +23,8 @@ FULL = AgentOptions(
     lifetime_s=3600.0,
     disks=("/scratch/a b", "/home/u=v"),
     logs=("/home/u/out=1.log",),
+    cloud="auto",
+    on_notice="SIGUSR1",
 )
 
 
@@ -44,6 +46,8 @@ def test_a_command_is_read_as_it_was_written(options: AgentOptions) -> None:
         (("--folder=/f", "--job=8", "--verbose=1"), "--verbose"),
         (("--folder=/f", "--job"), "--job"),
         (("--folder=/f", "--job=8", "-v"), "-v"),
+        (("--folder=/f", "--job=8", "--cloud=x"), "--cloud"),
+        (("--folder=/f", "--job=8", "--on-notice=KILL"), "--on-notice"),
     ],
 )
 def test_a_wrong_command_is_refused_and_the_fault_named(arguments: tuple[str, ...], fault: str) -> None:
