@@ -29,6 +29,7 @@ _MIN_SAMPLES = 3  # of the progress: with fewer, there is no course to draw
 def diagnoses_of(job: WatchedJob, keys: Iterable[str], files: EndFiles) -> dict[str, Diagnosis]:
     """Return a diagnosis for each ended task, after reading on to the ends of the logs."""
     from jobmon_core.analysis.triage import with_workers  # not at the top: as in `explain_task`
+    from jobmon_core.domain.job.tracking.announced_end import with_announced_end
     from jobmon_core.domain.job.tracking.lost_worker import with_lost_worker
 
     patterns = files.user_patterns if files.user_patterns.exists() else None
@@ -41,6 +42,8 @@ def diagnoses_of(job: WatchedJob, keys: Iterable[str], files: EndFiles) -> dict[
             found = explain_task(job, task, task.end, patterns)
             found = with_progress(found, job, task.end, followed)
             found = with_lost_worker(found, task.end, progress.events, key)
+            reports = (telemetry.report(node) for node in telemetry.nodes())
+            found = with_announced_end(found, task.end, (each.notice for each in reports))
             found = with_workers(found, task.end, followed, telemetry)
             found = with_tracked_runs(found, job, task, followed)
             samples = followed.history.samples if followed else ()

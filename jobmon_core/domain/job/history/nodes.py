@@ -85,6 +85,8 @@ def _percent(chance: float) -> str:
 
 def is_node_failure(run: HistoryRecord) -> bool:
     """Whether a run ended by a cause that a node can have."""
+    if run.cause.startswith("slurm_preempted"):  # e.g. by the cloud, which ends good nodes
+        return False
     return run.state in _NODE_STATES or (run.outcome != "success" and run.cause.startswith(NODE_CAUSES))
 
 
