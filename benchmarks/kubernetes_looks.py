@@ -20,9 +20,9 @@ from pathlib import Path
 from benchmarks.figures import Figure, report
 from jobmon_core.scheduler.kubernetes.kubectl import Kubectl
 from jobmon_core.scheduler.kubernetes.poll import poll
-from jobmon_core.scheduler.kubernetes.records import Registered, new_folder
+from jobmon_core.scheduler.kubernetes.records import KubeJobFolder, Registered
 from jobmon_core.system.runner import Ran, Runner
-from tests.support.fake_kubectl import SERVICE, job, pod
+from tests.support.fake_kubectl import SERVICE, job, kube_resources, pod
 
 JOBS = 200
 LOOKS = 9
@@ -48,7 +48,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         root, took = Path(name), []
         for n in range(JOBS):
-            new_folder(root, Registered(SERVICE, "job", f"train-{n}", f"u{n}"), lambda _number: False)
+            KubeJobFolder.new(kube_resources(root), Registered(SERVICE, "job", f"train-{n}", f"u{n}"))
         for _ in range(LOOKS):
             since_s = time.process_time()
             reply = poll(root, SERVICE, lambda _number: True, kubectl)

@@ -140,9 +140,9 @@ def _submit_to_service(backend: str, request: SubmitRequest, refused: list[str])
         from jobmon.commands.submit_ray import submit_to_ray
 
         return submit_to_ray(request, refused)
-    from jobmon.commands.submit_kubernetes import submit_there
+    from jobmon.commands.submit_kubernetes import submit_to_kubernetes
 
-    return submit_there(request, refused)
+    return submit_to_kubernetes(request, refused)
 
 
 def _service_of(backend: str) -> str:

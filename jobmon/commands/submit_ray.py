@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import Options, Parser, positive
+from jobmon.commands.submit_service import Service, submit_there
 from jobmon.commands.watch_service import ADDRESS_HELP
-from jobmon.errors import UsageError, report, say
-from jobmon.parser import command_parser
-from jobmon_core.app.jobs.job_config import read_settings
-from jobmon_core.app.outcome import ANSWERS, Watched
+from jobmon.errors import UsageError
 from jobmon_core.app.remote import ray_cluster
-from jobmon_core.context import Context
-from jobmon_core.domain.errors import SchedulerRejected
-from jobmon_core.domain.job.job_settings import JobSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,49 +32,12 @@ examples:
   jobmon submit --backend ray --address http://head:8265 -- python /nfs/train.py
   jobmon submit --backend ray --working-dir . --runtime-env env.yaml -- ./run.sh
   jobmon submit --backend ray --restart --checkpoint-dir /nfs/saved -- ./run.sh"""
-# exit code if it is not known whether the job was accepted: EX_UNAVAILABLE of sysexits.h
-_UNKNOWN = 69
 _ID = re.compile(r"[A-Za-z0-9-]{1,100}")
 
 
 def submit_to_ray(request: SubmitRequest, refused: Sequence[str]) -> int:
-    """Submit and watch; ``refused`` are given options that do not apply."""
-    if refused:
-        raise UsageError(f"{refused[0]} does not apply to jobs of Ray")
-    options = command_parser("submit-ray").parse_args(request.arguments)
-    command = options.command
-    if options.command[:1] == ["--"]:
-        command = options.command[1:]
-    if not command:
-        raise UsageError("no command given: jobmon submit --backend ray [OPTIONS] -- COMMAND ...")
-    description = _description(options, command)
-    ctx = Context.open(os.environ)
-    settings = None
-    if request.job_config:
-        settings = read_settings(Path(request.job_config), say)
-    settings = request.restart(settings or JobSettings()) if request.restart else settings
-    service = ray_cluster.ray_service(ctx, options.address or "")
-    try:
-        job, problem = ray_cluster.submit_to_ray(
-            ctx, service, description, say, settings=settings, group=request.group
-        )
-    except SchedulerRejected as error:
-        return report(error, "nothing was submitted: ")
-    ANSWERS.append(Watched(str(job.ref), job.id))
-    print(job.name, flush=True)
-    if problem:
-        say(
-            f"it is not known whether the Ray cluster {service} accepted the job: {problem}. Do not submit "
-            f"it again: jobmon watches for {job.name} as job {job.ref}; `jobmon show {job.ref}` will tell"
-        )
-        return _UNKNOWN
-    say(f"watching {job.name} of the Ray cluster {service} as job {job.ref}; `jobmon status` shows it")
-    restarts = None
-    if job.settings and job.settings.attempt:
-        restarts = job.settings.restart
-    if restarts:
-        say(f"restarts: {restarts.mode}; `jobmon restarts {job.name}` shows the attempts")
-    return 0
+    """See `submit_there`."""
+    return submit_there(_RAY, request, refused)
 
 
 def add_arguments(parser: Parser) -> None:
@@ -113,7 +70,10 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help=argparse.SUPPRESS)
 
 
-def _description(options: Options, command: Sequence[str]) -> Json:
+def _description(options: Options) -> Json:
+    command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    if not command:
+        raise UsageError("no command given: jobmon submit --backend ray [OPTIONS] -- COMMAND ...")
     environment = dict(options.runtime_env_json or {})
     if options.runtime_env:
         environment = _yaml_object(options.runtime_env)
@@ -171,3 +131,13 @@ def _submission_id(text: str) -> str:
     if not _ID.fullmatch(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not an id of 1 to 100 letters, digits and hyphens")
     return text
+
+
+_RAY = Service(
+    "submit-ray",
+    "the Ray cluster",
+    "jobs of Ray",
+    _description,
+    lambda ctx, options: ray_cluster.ray_service(ctx, options.address or ""),
+    ray_cluster.submit_to_ray,
+)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from jobmon_core.domain.job.tracking.policy import NO_HURRY_S
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
-from jobmon_core.domain.slurm.rows import Disabled, JobRow, NotListed, Unreachable, Usage
+from jobmon_core.domain.slurm.rows import Disabled, JobRow, Unreachable, Usage
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.system.json_codec import from_json, to_json
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from jobmon_core.domain.slurm.log_paths import LogPaths
-    from jobmon_core.domain.slurm.rows import RecordAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +131,6 @@ class Reply:
     def answer(self) -> str | Unreachable:
         """As `Scheduler.ask_queue` returns it."""
         return Unreachable(self.problem) if self.problem else self.text
-
-
-def latest_record(row: StatusRow | None, gone_why: str) -> RecordAnswer:
-    """Return what the latest look showed of a job; ``gone_why``: why the service knows it no more."""
-    if row is None or gone_why:
-        return NotListed(gone_why)
-    return (row.as_record(),)
 
 
 class WithoutAccounting:

@@ -171,7 +171,7 @@ def test_a_job_with_restarts_goes_on_as_the_next_attempt_with_its_folder_sent_ag
     assert done.returncode == 0, done
     first = ray.jobs[0]
     lineage = first["submission_id"].removesuffix("-a0")
-    assert f"restarts: on; `jobmon restarts {lineage}-a0` shows the attempts" in done.stderr
+    assert "restarts: on; `jobmon restarts 1` shows the attempts" in done.stderr
     assert first["runtime_env"]["env_vars"] == {"JOBMON_LINEAGE": lineage, "JOBMON_ATTEMPT": "0"}
     (saved / "step_7").mkdir(parents=True)
     (saved / "step_7" / "state.json").write_text('{"step": 7}')

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.ray_job.checkpoints import newest_complete
 from jobmon_core.app.ray_job.look import end_of, find_job, is_stalled
-from jobmon_core.app.remote.ray_cluster import next_request
+from jobmon_core.app.remote.ray_cluster import TO_RAY
+from jobmon_core.app.remote.submitting import next_request
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job.job_settings import MAX_DELAY_S, RestartMode, RestartSettings
@@ -284,7 +285,7 @@ class AutoRestart:
             self._ctx.clock.wait(min(rest_s, interval_s) if rest_s > 0 else interval_s)
             return ""
         picked = decision.checkpoint
-        request = next_request(self._ctx, lineage, number, decision)
+        request = next_request(self._ctx, TO_RAY, lineage, number, decision)
         request["metadata"][NAME_KEY] = self._job_name
         if known is None:  # else its submission was cut off
             checkpoints = newest_complete(self._ctx, self._cluster, self._checkpoint_dir)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.restarts.pick import is_still, set_aside
 from jobmon_core.app.processes.run import command_submitter
-from jobmon_core.app.remote.kubernetes import submit_next_to_kubernetes
-from jobmon_core.app.remote.ray_cluster import submit_next_to_ray
+from jobmon_core.app.remote.kubernetes import TO_KUBERNETES
+from jobmon_core.app.remote.ray_cluster import TO_RAY
+from jobmon_core.app.remote.submitting import submit_further
 from jobmon_core.app.remote.watch import run_on_host
 from jobmon_core.app.runs.recorded import become_like, script_path, tracker_ids, with_script
 from jobmon_core.app.runs.submit_request import SubmitRequest
@@ -215,10 +216,10 @@ class _SubmitAttempt:
         return self._given_up("refused", why)  # the reason may pass, e.g. a limit of submitted jobs
 
     def _submitted_to_service(self) -> SubmissionResult:
-        submit_next = submit_next_to_ray if is_ray(self.previous.backend) else submit_next_to_kubernetes
         try:
-            submit_next(
+            submit_further(
                 self.ctx,
+                TO_RAY if is_ray(self.previous.backend) else TO_KUBERNETES,
                 self.lineage,
                 self.number,
                 self.decision,

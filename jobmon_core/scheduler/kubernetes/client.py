@@ -4,38 +4,24 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected, SchedulerUnavailable, StorageFailed, UnknownJob
-from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.kubernetes.kubectl import Kubectl, KubeFailed
-from jobmon_core.scheduler.kubernetes.objects import read_list
+from jobmon_core.scheduler.kubernetes.objects import KubeObject, read_list
 from jobmon_core.scheduler.kubernetes.reading import KINDS, POD, WORDS
-from jobmon_core.scheduler.kubernetes.records import (
-    KubeJobFolder,
-    Registered,
-    find_folder,
-    new_folder,
-)
-from jobmon_core.scheduler.records import Reply, WithoutAccounting, latest_record
-from jobmon_core.system.helper import Helper, HelperFailed
+from jobmon_core.scheduler.kubernetes.records import KubeJobFolder, Registered, find_folder
+from jobmon_core.scheduler.services import ServiceScheduler
 from jobmon_core.system.runner import NotStarted, Runner, succeeded
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from jobmon_core.scheduler.base import RemoteJob
+    from jobmon_core.scheduler.kubernetes.objects import Pod
 
-    from jobmon_core.domain.slurm.log_paths import LogPaths
-    from jobmon_core.domain.slurm.rows import RecordAnswer
-    from jobmon_core.scheduler.base import BackendResources, RemoteJob
-    from jobmon_core.scheduler.kubernetes.objects import KubeObject, Pod
-
-_TIMEOUT_S = 240.0
 _CONFIG_TIMEOUT_S = 20.0
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")  # a name of an object: RFC 1123
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_MAX_NAMED = 5
 
 
 def find_service(context: str, namespace: str, runner: Runner | None = None) -> str:
@@ -70,41 +56,11 @@ def split_name(name: str) -> tuple[str, str]:
     return kind, rest
 
 
-@dataclass(frozen=True, slots=True)
-class KubeScheduler(WithoutAccounting):
+class KubeScheduler(ServiceScheduler):
     """What a namespace shows of the jobs that jobmon follows; finds others, see `RemoteJobs`."""
 
     name = "kubernetes"
-
-    resources: BackendResources
-    service: str
-
-    @property
-    def _root(self) -> Path:
-        return self.resources.folder()
-
-    def ask_queue(self, user: str) -> str | Unreachable:  # noqa: ARG002 - all jobs of a home are one user's
-        """See `Scheduler`; it copies the logs, too."""
-        root, is_known = self._root, self.resources.is_known
-
-        def work() -> Reply:
-            from jobmon_core.scheduler.kubernetes.poll import poll
-
-            return poll(root, self.service, lambda job_id: is_known(JobRef(job_id)))
-
-        try:
-            return Helper(self.resources.locks).run(Reply, work, _TIMEOUT_S).answer
-        except HelperFailed as error:
-            return Unreachable(f"the query of Kubernetes ({self.service}) failed: {error.reason}")
-
-    def ask_record(self, job_id: int) -> RecordAnswer:
-        """What the latest look showed."""
-        status = KubeJobFolder(self._root / str(job_id)).status()
-        return latest_record(status.row, status.gone_why)
-
-    def ask_log_templates(self, job_id: int) -> LogPaths | None:
-        """See `Scheduler`."""
-        return KubeJobFolder(self._root / str(job_id)).logs
+    FOLDER, WITHIN_S = KubeJobFolder, 240.0
 
     def register(self, name: str) -> RemoteJob:
         """See `RemoteJobs`."""
@@ -121,7 +77,7 @@ class KubeScheduler(WithoutAccounting):
         if found is None:
             raise SchedulerUnavailable(f"the answer of kubectl about {name} cannot be read")
         try:
-            return self._remote(self._folder_of(kind, found))
+            return self._remote(kind, found)
         except OSError as error:
             raise StorageFailed(f"{name} cannot be recorded: {error}") from error
 
@@ -136,27 +92,18 @@ class KubeScheduler(WithoutAccounting):
         _, pods = read_list(Kubectl(self.service).json("get", "pods", "-l", selector)) or ([], [])
         return tuple(dict.fromkeys(map(_watchable, pods)))
 
-    def _folder_of(self, kind: str, found: KubeObject | Pod) -> KubeJobFolder:
-        root = self._root
-        if known := find_folder(root, found.uid):
-            return known
-        job = Registered(self.service, kind, found.name, found.uid, time.time(), submit_s=found.created_s)
-        return new_folder(
-            root, _with_details(job, found), lambda number: self.resources.is_known(JobRef(number))
-        )
-
-    def _remote(self, folder: KubeJobFolder) -> RemoteJob:
-        job = folder.registered()
-        if job is None:
+    def _remote(self, kind: str, found: KubeObject | Pod) -> RemoteJob:
+        folder = find_folder(self.resources.folder(), found.uid)
+        if folder is None:
+            job = Registered(self.service, kind, found.name, found.uid, time.time(), submit_s=found.created_s)
+            folder = KubeJobFolder.new(self.resources, _with_details(job, found))
+        known = folder.registered()
+        if known is None:
             raise StorageFailed(f"the record of job {folder.job_id} cannot be read")
-        return folder.remote_job(job)
+        return folder.remote_job(known)
 
 
 def _with_details(job: Registered, found: KubeObject | Pod) -> Registered:
-    from dataclasses import replace
-
-    from jobmon_core.scheduler.kubernetes.objects import KubeObject
-
     if not isinstance(found, KubeObject):
         return job
     return replace(job, completions=found.completions, retries=found.retries, command=found.command)

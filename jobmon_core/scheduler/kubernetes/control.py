@@ -12,7 +12,7 @@ from jobmon_core.scheduler.base import Untraceable
 from jobmon_core.scheduler.kubernetes.kubectl import Kubectl, KubeFailed
 from jobmon_core.scheduler.kubernetes.objects import at, read_list
 from jobmon_core.scheduler.kubernetes.pods import is_seen_to_end
-from jobmon_core.scheduler.kubernetes.records import KubeJobFolder, all_folders
+from jobmon_core.scheduler.kubernetes.records import KubeJobFolder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -58,7 +58,7 @@ class KubeControl:
 
     def queued_jobs(self, user: str) -> dict[JobRef, str] | Unreachable:  # noqa: ARG002 - Kubernetes knows no users
         """See `JobControl`: those that jobmon follows."""
-        folders = sorted(all_folders(self.resources.folder()), key=lambda each: each.job_id)
+        folders = sorted(KubeJobFolder.all(self.resources.folder()), key=lambda each: each.job_id)
         jobs = [(each.job_id, each.registered()) for each in folders if not each.status().is_final]
         return {JobRef(number): job.full_name for number, job in jobs if job and job.service == self.service}
 

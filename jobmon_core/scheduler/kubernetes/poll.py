@@ -17,11 +17,11 @@ from jobmon_core.scheduler.kubernetes.objects import read_list
 from jobmon_core.scheduler.kubernetes.pending import kueue_words, warning_about
 from jobmon_core.scheduler.kubernetes.pods import ends_of, is_running, latest_failure
 from jobmon_core.scheduler.kubernetes.reading import KINDS, POD, Reading, from_pods, pods_of, read_pod
-from jobmon_core.scheduler.kubernetes.records import KubeJobFolder, Registered, SeenStatus, all_folders
+from jobmon_core.scheduler.kubernetes.records import KubeJobFolder, Registered, SeenStatus
 from jobmon_core.scheduler.records import Reply, StatusRow, to_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from jobmon_core.scheduler.kubernetes.objects import KubeObject, Pod
@@ -61,7 +61,8 @@ def poll(root: Path, service: str, is_known: Callable[[int], bool], kubectl: Kub
     """The rows of the jobs that jobmon follows; their files are updated."""
     kubectl = kubectl or Kubectl(service)
     try:
-        followed = list(_followed(root, service, is_known))
+        known = KubeJobFolder.followed(root, service, is_known)
+        followed = [Followed(*each, each[-1]) for each in known]
         if any(not each.before.is_final for each in followed):
             followed = _look_at_all(kubectl, followed, time.time())
             followed = _explained(kubectl, followed)
@@ -73,16 +74,6 @@ def poll(root: Path, service: str, is_known: Callable[[int], bool], kubectl: Kub
     except (OSError, StorageFailed) as error:
         return Reply(problem=f"the records of the jobs on Kubernetes cannot be used: {error}")
     return Reply(to_answer(each.after.row for each in followed if each.after.row and not each.after.gone_why))
-
-
-def _followed(root: Path, service: str, is_known: Callable[[int], bool]) -> Iterator[Followed]:
-    for folder in all_folders(root):
-        if folder.ended_long_ago():
-            continue
-        job = folder.registered()
-        if job and job.service == service and is_known(folder.job_id):
-            status = folder.status()
-            yield Followed(folder, job, status, status)
 
 
 def _look_at_all(kubectl: Kubectl, followed: list[Followed], now_s: float) -> list[Followed]:
@@ -165,7 +156,7 @@ def _look(kubectl: Kubectl, each: Followed, shown: _Shown, now_s: float) -> Foll
         return _read(each, [pod], lambda _ends: read_pod(pod, now_s), now_s)
     found = shown.objects.get(job.uid)
     if not job.uid and (same := shown.named(job.kind, job.name)):
-        if dict(same.annotations).get(TOKEN_KEY) != job.token:
+        if same.annotations.get(TOKEN_KEY) != job.token:
             return each._replace(after=replace(each.before, gone_why=REPLACED))
         found, job = same, replace(job, uid=same.uid, submit_s=same.created_s, completions=same.completions)
         each.folder.register(job)

@@ -222,9 +222,5 @@ def pods_of(job: KubeObject, pods: Sequence[Pod]) -> list[Pod]:
         each
         for each in pods
         if each.is_of(job.uid)
-        or (
-            label
-            and dict(each.labels).get(label) == job.name
-            and (each.created_s or 0) >= (job.created_s or 0)
-        )
+        or (label and each.labels.get(label) == job.name and (each.created_s or 0) >= (job.created_s or 0))
     ]

@@ -7,23 +7,19 @@ is sent again: "AlreadyExists" is then the answer. A token in its annotations sa
 from __future__ import annotations
 
 import json
-import shutil
 import time
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job.restart.kubernetes_attempts import TOKEN_KEY, with_annotations, without_policy
-from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.scheduler.base import Fate, RemoteJob, SubmitResult
+from jobmon_core.scheduler.base import Fate, SubmitResult
 from jobmon_core.scheduler.kubernetes.kubectl import Kubectl, KubeFailed
 from jobmon_core.scheduler.kubernetes.objects import read_list
-from jobmon_core.scheduler.kubernetes.records import KubeJobFolder, Registered, new_folder
+from jobmon_core.scheduler.kubernetes.records import KubeJobFolder, Registered
+from jobmon_core.scheduler.services import JobSubmission
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.job.restart.kubernetes_attempts import Manifest
-    from jobmon_core.scheduler.base import BackendResources
     from jobmon_core.scheduler.kubernetes.objects import KubeObject
 
 _TRIES = 4
@@ -31,23 +27,19 @@ _WAIT_S = 2.0
 _TAKEN = "the namespace has a Job of this name already"
 
 
-@dataclass(slots=True)
-class KubeSubmission:
+class KubeSubmission(JobSubmission[Registered]):
     """One Job that is to be created."""
 
-    resources: BackendResources
-    service: str
-    manifest: Manifest
-    number: int = 0
+    FOLDER = KubeJobFolder
 
     @property
     def _folder(self) -> KubeJobFolder:
         return KubeJobFolder(self.resources.folder() / str(self.number))
 
-    def record(self) -> RemoteJob:
-        """Record the job first."""
+    def job(self) -> Registered:
+        """What identifies it."""
         shown = self._shown()
-        job = Registered(
+        return Registered(
             self.service,
             "job",
             shown.name,
@@ -57,30 +49,19 @@ class KubeSubmission:
             command=shown.command,
             token=uuid.uuid4().hex,
         )
-        try:
-            is_taken = self.resources.is_known
-            folder = new_folder(self.resources.folder(), job, lambda number: is_taken(JobRef(number)))
-        except OSError as error:
-            raise StorageFailed(f"the job cannot be recorded: {error}") from error
-        self.number = folder.job_id
-        return folder.remote_job(job)
 
     def _shown(self) -> KubeObject:
         """The Job as the cluster would show it."""
-        metadata = {"uid": "-", **self.manifest["metadata"]}
-        objects, _ = read_list({**self.manifest, "metadata": metadata}) or ([], [])
+        metadata = {"uid": "-", **self.request["metadata"]}
+        objects, _ = read_list({**self.request, "metadata": metadata}) or ([], [])
         return objects[0]
-
-    def discard(self) -> None:
-        """The job was not submitted."""
-        shutil.rmtree(self._folder.path, ignore_errors=True)
 
     def submit(self) -> SubmitResult:
         """Until the fate of the request is known or the time is over."""
         job = self._folder.registered()
         if job is None:
             return SubmitResult(Fate.REFUSED, "its record cannot be read")
-        kubectl, manifest = Kubectl(self.service), with_annotations(self.manifest, {TOKEN_KEY: job.token})
+        kubectl, manifest = Kubectl(self.service), with_annotations(self.request, {TOKEN_KEY: job.token})
         may_have_arrived = False
         why = ""
         for number in range(_TRIES):
@@ -106,7 +87,7 @@ class KubeSubmission:
             shown, _ = read_list(kubectl.json("get", "jobs.batch", job.name)) or ([], [])
         except KubeFailed as error:
             return SubmitResult(Fate.UNKNOWN, str(error))
-        if shown and dict(shown[0].annotations).get(TOKEN_KEY) == job.token:
+        if shown and shown[0].annotations.get(TOKEN_KEY) == job.token:
             return self._accepted(job, shown)
         return SubmitResult(Fate.REFUSED, _TAKEN)
 

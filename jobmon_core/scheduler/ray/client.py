@@ -5,38 +5,23 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from jobmon_core.domain.backends import url_of
 from jobmon_core.domain.errors import SchedulerRejected, SchedulerUnavailable, StorageFailed, UnknownJob
 from jobmon_core.domain.job.restart.model import ProcessesLeft
-from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import Unreachable
-from jobmon_core.scheduler.base import RemoteJob
 from jobmon_core.scheduler.ray.ray_job import RayFailed
-from jobmon_core.scheduler.ray.records import (
-    ListedJobs,
-    RayJobFolder,
-    Registered,
-    find_folder,
-    new_folder,
-)
-from jobmon_core.scheduler.records import Reply, WithoutAccounting, latest_record
-from jobmon_core.system.helper import Helper, HelperFailed
+from jobmon_core.scheduler.ray.records import ListedJobs, RayJobFolder, Registered, find_folder
+from jobmon_core.scheduler.services import ServiceScheduler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from jobmon_core.domain.node.health.model import ClusterResources
-    from jobmon_core.domain.slurm.log_paths import LogPaths
-    from jobmon_core.domain.slurm.rows import RecordAnswer
-    from jobmon_core.scheduler.base import BackendResources
-    from jobmon_core.scheduler.ray.ray_job import RayJob
+    from jobmon_core.scheduler.base import BackendResources, RemoteJob
 
-_TIMEOUT_S = 120.0
 _LIST_TIMEOUT_S = 60.0
 _MAX_NAMED = 5
 DEFAULT_URL = "http://127.0.0.1:8265"  # the default of `ray job submit`
@@ -83,41 +68,11 @@ def service_name(url: str) -> str:
     return url.removeprefix(_HTTP).rstrip("/")
 
 
-@dataclass(frozen=True, slots=True)
-class RayScheduler(WithoutAccounting):
+class RayScheduler(ServiceScheduler):
     """What the dashboard says about the jobs that jobmon follows; finds others, see `RemoteJobs`."""
 
     name = "ray"
-
-    resources: BackendResources
-    service: str
-
-    @property
-    def _root(self) -> Path:
-        return self.resources.folder()
-
-    def ask_queue(self, user: str) -> str | Unreachable:  # noqa: ARG002 - Ray knows no users
-        """See `Scheduler`; it copies the logs, too."""
-        root, is_known = self._root, self.resources.is_known
-
-        def work() -> Reply:
-            from jobmon_core.scheduler.ray.poll import poll
-
-            return poll(root, self.service, os.environ, lambda job_id: is_known(JobRef(job_id)))
-
-        try:
-            return Helper(self.resources.locks).run(Reply, work, _TIMEOUT_S).answer
-        except HelperFailed as error:
-            return Unreachable(f"the query of the Ray cluster {self.service} failed: {error}")
-
-    def ask_record(self, job_id: int) -> RecordAnswer:
-        """What the latest look showed."""
-        status = RayJobFolder(self._root / str(job_id)).status()
-        return latest_record(status.row, status.gone_why)
-
-    def ask_log_templates(self, job_id: int) -> LogPaths | None:
-        """See `Scheduler`."""
-        return RayJobFolder(self._root / str(job_id)).logs
+    FOLDER, WITHIN_S = RayJobFolder, 120.0
 
     def register(self, name: str) -> RemoteJob:
         """See `RemoteJobs`."""
@@ -125,46 +80,33 @@ class RayScheduler(WithoutAccounting):
         job = next((each for each in found.jobs if name in (each.submission_id, each.job_id)), None)
         if job is None:
             raise UnknownJob(self._unknown(name, found))
-        root = self._root
+        new = Registered(
+            self.service,
+            job.name,
+            found.session,
+            time.time(),
+            entrypoint=job.entrypoint,
+            start_s=job.start_s,
+        )
         try:
-            folder = find_folder(root, self.service, job, found.session) or new_folder(
-                root,
-                Registered(
-                    self.service,
-                    job.name,
-                    found.session,
-                    time.time(),
-                    entrypoint=job.entrypoint,
-                    start_s=job.start_s,
-                ),
-                lambda number: self.resources.is_known(JobRef(number)),
+            root = self.resources.folder()
+            folder = find_folder(root, self.service, job, found.session) or RayJobFolder.new(
+                self.resources, new
             )
             folder.reconsider()
         except OSError as error:
             raise StorageFailed(f"the job {job.name} cannot be recorded: {error}") from error
-        return self._remote(folder, job)
+        return folder.remote_job(new)
 
     def names(self) -> tuple[str, ...]:
         """See `RemoteJobs`."""
         return tuple(job.name for job in self._ask().jobs if not job.has_ended)
 
-    def _remote(self, folder: RayJobFolder, job: RayJob) -> RemoteJob:
-        return RemoteJob(
-            JobRef(folder.job_id),
-            self.service,
-            job.name,
-            folder.logs,
-            workdir="/",
-            command=job.entrypoint,
-            submit_s=job.start_s,
-        )
-
     def _ask(self) -> ListedJobs:
         service = self.service
-        try:
-            found = Helper(self.resources.locks).run(ListedJobs, lambda: _ask(service), _LIST_TIMEOUT_S)
-        except HelperFailed as error:
-            raise SchedulerUnavailable(f"the query of the Ray cluster {service} failed: {error}") from error
+        found = self.in_helper(ListedJobs, lambda: _ask(service), _LIST_TIMEOUT_S)
+        if isinstance(found, Unreachable):
+            raise SchedulerUnavailable(found.why)
         if found.problem:
             raise SchedulerUnavailable(found.problem)
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -15,11 +16,11 @@ from jobmon_core.scheduler.ray.cluster_state import death_of, may_start
 from jobmon_core.scheduler.ray.demands import demands_of, shortage, totals_of
 from jobmon_core.scheduler.ray.log_copy import LINES, add_to_copy, copy_message
 from jobmon_core.scheduler.ray.ray_job import EntryReading, RayFailed, RayJob, read_job
-from jobmon_core.scheduler.ray.records import RayJobFolder, Registered, SeenStatus, all_folders
+from jobmon_core.scheduler.ray.records import RayJobFolder, Registered, SeenStatus
 from jobmon_core.scheduler.records import Reply, StatusRow, to_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 LOGS_WITHIN_S = 30.0
@@ -49,9 +50,9 @@ class _Followed(NamedTuple):
     entry: RayJob | None = None
 
 
-def poll(root: Path, service: str, environment: Mapping[str, str], is_known: Callable[[int], bool]) -> Reply:
+def poll(root: Path, service: str, is_known: Callable[[int], bool]) -> Reply:
     """The rows of the jobs that jobmon follows; their files are updated."""
-    api = RayApi(service, environment)
+    api = RayApi(service, os.environ)
     try:
         version = api.version()
     except RayFailed as error:
@@ -66,7 +67,10 @@ def poll(root: Path, service: str, environment: Mapping[str, str], is_known: Cal
         return Reply(problem=str(error))
     by_name = {job.name: job for job in listed}  # a submitted job never goes by the job id of its driver
     try:
-        followed = [_look(api, version, each, by_name) for each in _followed(root, service, is_known)]
+        followed = [
+            _look(api, version, _Followed(*known, known[-1]), by_name)
+            for known in RayJobFolder.followed(root, service, is_known)
+        ]
         _copy_logs(api, version, followed)
         followed = _with_shortages(api, root / f"demands-{quote(service, safe='')}", followed)
         for each in followed:
@@ -74,16 +78,6 @@ def poll(root: Path, service: str, environment: Mapping[str, str], is_known: Cal
     except (OSError, StorageFailed) as error:
         return Reply(problem=f"the records of the Ray jobs cannot be used: {error}")
     return Reply(to_answer(each.after.row for each in followed if each.after.row and not each.after.gone_why))
-
-
-def _followed(root: Path, service: str, is_known: Callable[[int], bool]) -> Iterator[_Followed]:
-    for folder in all_folders(root):
-        if folder.ended_long_ago():
-            continue
-        job = folder.registered()
-        if job and job.service == service and is_known(folder.job_id):
-            status = folder.status()
-            yield _Followed(folder, job, status, status)
 
 
 def _look(api: RayApi, version: Version, each: _Followed, by_name: Mapping[str, RayJob]) -> _Followed:

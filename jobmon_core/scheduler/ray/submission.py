@@ -13,28 +13,25 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import shutil
 import time
 import uuid
 import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import SchedulerRejected, StorageFailed
-from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.scheduler.base import Fate, RemoteJob, SubmitResult
+from jobmon_core.domain.errors import SchedulerRejected
+from jobmon_core.scheduler.base import Fate, SubmitResult
 from jobmon_core.scheduler.ray.ray_job import SUBMISSION_KEY, RayFailed
-from jobmon_core.scheduler.ray.records import RayJobFolder, Registered, all_folders, new_folder
+from jobmon_core.scheduler.ray.records import RayJobFolder, Registered
+from jobmon_core.scheduler.services import JobSubmission
 from jobmon_core.system.helper import Helper, HelperFailed
 from jobmon_core.system.lock import command_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.scheduler.base import BackendResources
     from jobmon_core.scheduler.ray.api import RayApi
 
 # Source: Ray's ``working_dir`` of a runtime environment: ``gcs://_ray_pkg_HASH.zip``, sent with
@@ -58,46 +55,34 @@ def new_submission_id() -> str:
     return f"jobmon-{uuid.uuid4().hex[:16]}"
 
 
-@dataclass(slots=True)
-class RaySubmission:
+class RaySubmission(JobSubmission[Registered]):
     """One job that is to be submitted."""
 
-    resources: BackendResources
-    service: str
-    description: Mapping[str, object]
-    number: int = 0
+    FOLDER = RayJobFolder
 
-    @property
-    def _folder(self) -> RayJobFolder:
-        return RayJobFolder(self.resources.folder() / str(self.number))
-
-    def record(self) -> RemoteJob:
-        """Record the job first."""
-        name, command = str(self.description["submission_id"]), str(self.description["entrypoint"])
-        job = Registered(
+    def job(self) -> Registered:
+        """What identifies it."""
+        return Registered(
             self.service,
-            name,
+            str(self.request["submission_id"]),
             at_s=time.time(),
             is_confirmed=False,
-            entrypoint=command,
+            entrypoint=str(self.request["entrypoint"]),
             workdir="/",
             token=uuid.uuid4().hex,
         )
-        try:
-            root = self.resources.folder()
-            with command_lock(root / "submit.lock", "jobmon submit", _LOCK_TIMEOUT_S):
-                self._refuse_twin(root, job)
-                folder = new_folder(root, job, lambda number: self.resources.is_known(JobRef(number)))
-            folder.save_attempt(is_sent=False)
-        except OSError as error:
-            raise StorageFailed(f"the job cannot be recorded: {error}") from error
-        self.number = folder.job_id
-        return RemoteJob(
-            JobRef(folder.job_id), self.service, name, folder.logs, workdir=job.workdir, command=command
-        )
+
+    def new_folder(self, job: Registered) -> RayJobFolder:
+        """Make the files of the job, unless another submission of its id is under way."""
+        root = self.resources.folder()
+        with command_lock(root / "submit.lock", "jobmon submit", _LOCK_TIMEOUT_S):
+            self._refuse_twin(root, job)
+            folder = RayJobFolder.new(self.resources, job)
+        folder.save_attempt(is_sent=False)
+        return folder
 
     def _refuse_twin(self, root: Path, job: Registered) -> None:
-        for folder in all_folders(root):
+        for folder in RayJobFolder.all(root):
             other = folder.registered()
             if (
                 other
@@ -110,13 +95,9 @@ class RaySubmission:
                     "not shown it yet; use another --submission-id"
                 )
 
-    def discard(self) -> None:
-        """The job was not submitted."""
-        shutil.rmtree(self._folder.path, ignore_errors=True)
-
     def submit(self) -> SubmitResult:
         """In a helper."""
-        folder, service = self._folder, self.service
+        folder, service = RayJobFolder(self.resources.folder() / str(self.number)), self.service
         description = self._with_token(folder)
         try:
             return Helper(self.resources.locks).run(
@@ -125,14 +106,13 @@ class RaySubmission:
         except HelperFailed as error:
             attempt = folder.attempt()
             is_unsent = attempt is not None and not attempt.is_sent
-            why = str(error).strip().rpartition("\n")[2]  # of a traceback, the error
-            return SubmitResult(Fate.REFUSED if is_unsent else Fate.UNKNOWN, why)
+            return SubmitResult(Fate.REFUSED if is_unsent else Fate.UNKNOWN, error.reason)
 
     def _with_token(self, folder: RayJobFolder) -> dict[str, object]:
-        metadata, job = self.description.get("metadata") or {}, folder.registered()
+        metadata, job = self.request.get("metadata") or {}, folder.registered()
         if job is None or not isinstance(metadata, Mapping):
-            return dict(self.description)
-        return {**self.description, "metadata": {**metadata, SUBMISSION_KEY: job.token}}
+            return dict(self.request)
+        return {**self.request, "metadata": {**metadata, SUBMISSION_KEY: job.token}}
 
 
 def _submit(folder: RayJobFolder, service: str, description: dict[str, object]) -> SubmitResult:

@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobmon_core.domain.job.job_settings import AttemptPlace
-from jobmon_core.domain.job.restart.next_submission import variables_of
+from jobmon_core.domain.job.restart.next_submission import OWN_VARIABLES, variables_of
 
 TOKEN_KEY = "jobmon/submission"  # noqa: S105 - the annotation with the token of a submission
 LINEAGE_KEY, ATTEMPT_KEY = "jobmon/lineage", "jobmon/attempt"
 _MAX_BASE = 40  # of a name, which has at most 63 characters
 _TOKEN_CHARS = 8
-_OWN_VARIABLES = frozenset(variables_of(AttemptPlace("-", 0, "-", 0), "-"))  # all that there are
 _SHELLS = ("sh", "bash", "dash", "ash")
 _POLICY = "podReplacementPolicy"
 
@@ -92,7 +91,7 @@ def _template(manifest: Mapping[str, Any]) -> Manifest:
 
 
 def _with_variables(container: Manifest, variables: Mapping[str, str]) -> Manifest:
-    kept = [each for each in container.get("env") or () if each.get("name") not in _OWN_VARIABLES]
+    kept = [each for each in container.get("env") or () if each.get("name") not in OWN_VARIABLES]
     return {**container, "env": [*kept, *({"name": key, "value": value} for key, value in variables.items())]}
 
 

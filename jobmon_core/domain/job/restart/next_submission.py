@@ -50,6 +50,10 @@ def variables_of(place: AttemptPlace, reason: str = "") -> dict[str, str]:
     return {**own, **{name: value for name, value in further.items() if value}}
 
 
+# all that there are: an attempt has none of those of an earlier one
+OWN_VARIABLES = frozenset(variables_of(AttemptPlace("-", 0, "-", 0), "-"))
+
+
 def export_option(given: str, variables: Mapping[str, str]) -> tuple[str, ...]:
     """Return the option by which sbatch exports the variables, too; ``given`` is the user's ``--export``.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jobmon_core.domain.job.job_settings import AttemptPlace
-from jobmon_core.domain.job.restart.next_submission import variables_of
+from jobmon_core.domain.job.restart.next_submission import OWN_VARIABLES, variables_of
 
 LINEAGE_KEY = "jobmon_lineage"  # in the metadata of an attempt
 NAME_KEY = "jobmon_name"  # likewise: the name by which the user follows it
@@ -20,7 +20,6 @@ NAME_KEYS = (NAME_KEY, "name", "job_name")
 _PACKAGE = "gcs://_ray_pkg_"  # a folder that was sent to Ray, which deletes it with the last job that uses it
 _MAX_NAME = 40
 _LINEAGE = re.compile(r"[a-z0-9-]{1,60}")  # it becomes the name of a file
-_OWN_VARIABLES = frozenset(variables_of(AttemptPlace("-", 0, "-", 0), "-"))  # all that there are
 _ENVIRONMENT, _VARIABLES, _FOLDER = "runtime_env", "env_vars", "working_dir"
 # what a request may hold, besides its id
 FIELDS = frozenset(
@@ -75,7 +74,7 @@ def _with_variables(description: Mapping[str, Any], variables: Mapping[str, str]
     kept = {
         name: value
         for name, value in (environment.get(_VARIABLES) or {}).items()
-        if name not in _OWN_VARIABLES
+        if name not in OWN_VARIABLES
     }
     environment[_VARIABLES] = {**kept, **variables}
     return {**description, _ENVIRONMENT: environment}
