@@ -7,129 +7,29 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.base import BackendResources
+from jobmon_core.scheduler.kubernetes.client import KubeScheduler
+from jobmon_core.scheduler.kubernetes.kubectl import Kubectl
+from jobmon_core.scheduler.kubernetes.poll import poll
 from jobmon_core.system.lock import command_lock
+from jobmon_core.system.runner import Ran, Result, Runner
+from tests.support.kubectl_program import Ended, answer
 
 Json = dict[str, Any]
 RECORDINGS = Path(__file__).resolve().parents[2].with_name("shared") / "data" / "kubernetes"
 SERVICE = "lab/ml"
 
-_SCRIPT = r"""#!{python} -S
-import fcntl, json, os, sys
-folder = {folder!r}
-arguments = sys.argv[1:]
-with open(folder + "/calls", "a") as calls:
-    calls.write(json.dumps(arguments) + "\n")
-lock = open(folder + "/lock", "w")
-fcntl.flock(lock, fcntl.LOCK_EX)
-world = json.load(open(folder + "/world.json"))
-
-
-def end(out="", err="", code=0):
-    sys.stdout.write(out)
-    sys.stderr.write(err)
-    sys.stdout.flush()
-    sys.exit(code)
-
-
-def save():
-    json.dump(world, open(folder + "/world.new", "w"))
-    os.rename(folder + "/world.new", folder + "/world.json")
-
-
-options, words = {{}}, []
-while arguments:
-    word = arguments.pop(0)
-    if word in ("--context", "-n", "-o", "-l", "-f", "-c"):
-        options[word] = arguments.pop(0)
-    elif word == "--":
-        break
-    elif word.startswith("--") and "=" in word:
-        name, _, value = word.partition("=")
-        options[name] = value
-    elif word.startswith("--"):
-        options[word] = ""
-    else:
-        words.append(word)
-verb = words.pop(0)
-if verb == "exec" and not world["rules"]:
-    lock.close()
-    program = sys.argv[sys.argv.index("--") + 1:]
-    os.execvp(program[0], program)
-if verb == "config":
-    end("lab\n" if words[0] == "current-context" else "ml")
-for rule in world["rules"]:
-    if all(word in " ".join(sys.argv[1:]) for word in rule["words"]):
-        end(rule["stdout"], rule["stderr"], rule["rc"])
-GROUPS = {{"jobs.batch": ("Job", "batch/"), "pods": ("Pod", "v1"), "nodes": ("Node", "v1"),
-          "events": ("Event", "v1"), "workloads.kueue.x-k8s.io": ("Workload", "kueue"),
-          "jobsets.jobset.x-k8s.io": ("JobSet", "jobset"), "rayjobs.ray.io": ("RayJob", "ray.io"),
-          "pytorchjobs.kubeflow.org": ("PyTorchJob", "kubeflow"),
-          "jobs.batch.volcano.sh": ("Job", "batch.volcano"),
-          "trainjobs.trainer.kubeflow.org": ("TrainJob", "trainer"), "job": ("Job", "batch/")}}
-
-
-def of(resource):
-    kind, group = GROUPS[resource]
-    found = [each for each in world["objects"] if each["kind"] == kind]
-    return [each for each in found if each["apiVersion"].startswith(group)]
-
-
-def missing(resource, name):
-    end(err='Error from server (NotFound): %s "%s" not found\n' % (resource, name), code=1)
-
-
-if verb == "get":
-    items = [each for resource in words[0].split(",") for each in of(resource)]
-    if len(words) > 1:
-        items = [each for each in items if each["metadata"]["name"] == words[1]]
-        if not items:
-            missing(words[0], words[1])
-        end(json.dumps(items[0]))
-    if "-l" in options:
-        key, _, value = options["-l"].partition("=")
-        items = [each for each in items if each["metadata"].get("labels", {{}}).get(key) == value]
-    if "--field-selector" in options:
-        path, _, value = options["--field-selector"].partition("=")
-        path = path.split(".")
-        items = [each for each in items if each.get(path[0], {{}}).get(path[1]) == value]
-    end(json.dumps({{"apiVersion": "v1", "kind": "List", "metadata": {{}}, "items": items}}, indent=4))
-if verb == "create":
-    made = json.loads(sys.stdin.read())
-    name = made["metadata"]["name"]
-    if any(each["metadata"]["name"] == name for each in of("jobs.batch")):
-        said = 'Error from server (AlreadyExists): error when creating "STDIN": jobs.batch "%s" already'
-        end(err=said % name + " exists\n", code=1)
-    made["metadata"].update(uid="uid-" + name, creationTimestamp="2026-11-28T14:56:30Z", namespace="ml")
-    made["status"] = {{}}
-    world["objects"].append(made)
-    save()
-    if world["lose_answers"]:
-        end(err="Unable to connect to the server: context deadline exceeded\n", code=1)
-    end(json.dumps(made))
-if verb == "delete":
-    name = words[0].partition("/")[2]
-    kept = [each for each in world["objects"] if each["metadata"]["name"] != name]
-    if len(kept) == len(world["objects"]):
-        missing("jobs.batch", name)
-    world["objects"] = [each for each in kept if not any(
-        owner["name"] == name for owner in each["metadata"].get("ownerReferences", []))]
-    save()
-    end('job.batch "%s" deleted\n' % name)
-if verb == "logs":
-    text = world["logs"].get(words[0] + ("/previous" if "--previous" in options else ""))
-    if not any(each["metadata"]["name"] == words[0] for each in of("pods")):
-        missing("pods", words[0])
-    text = text or ""
-    since = options.get("--since-time", "")
-    lines = [line for line in text.splitlines(True) if line[:19] + "Z" >= since]
-    if "--tail" in options:
-        lines = lines[-int(options["--tail"]):]
-    end("".join(lines)[:int(options.get("--limit-bytes", 1 << 30))])
-end(err="error: unknown command\n", code=1)
+_SCRIPT = """#!{python} -S
+import sys
+sys.path.insert(0, {support!r})
+import kubectl_program
+kubectl_program.main({folder!r})
 """
 
 
@@ -141,7 +41,8 @@ class FakeKubectl:
         self.bin = folder / "bin"
         self.bin.mkdir(parents=True)
         program = self.bin / "kubectl"
-        program.write_text(_SCRIPT.format(python=sys.executable, folder=str(folder)), encoding="utf-8")
+        where = {"support": str(Path(__file__).parent), "folder": str(folder)}
+        program.write_text(_SCRIPT.format(python=sys.executable, **where), encoding="utf-8")
         program.chmod(0o755)
         self.world: Json = {"objects": [], "logs": {}, "rules": [], "lose_answers": False}
         self._save()
@@ -186,6 +87,33 @@ class FakeKubectl:
         """The arguments of all commands so far."""
         path = self.folder / "calls"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+class KubeRunner(Runner):
+    """Answers in this process, by a world as that of FakeKubectl, for tests with many questions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world: Json = {"objects": [], "logs": {}, "rules": [], "lose_answers": False}
+
+    def feed(self, argv: Sequence[str], text: str, timeout_s: float) -> Result:  # noqa: ARG002 - nothing hangs
+        """Return what the command would answer."""
+        try:
+            answer(self.world, list(argv[1:]), text)
+        except Ended as ended:
+            return Ran(tuple(argv), *ended.args)
+
+
+@dataclass(frozen=True)
+class KubeInProcess(KubeScheduler):
+    """Looks without a process."""
+
+    runner: KubeRunner = field(default_factory=KubeRunner)
+
+    def ask_queue(self, user: str) -> str | Unreachable:  # noqa: ARG002 - see KubeScheduler
+        return poll(
+            self.resources.folder(), self.service, lambda _number: True, Kubectl(self.service, self.runner)
+        ).answer
 
 
 def kube_resources(folder: Path) -> BackendResources:

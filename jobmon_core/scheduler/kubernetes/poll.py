@@ -246,7 +246,7 @@ def _missing(kubectl: Kubectl, each: Followed, pods: Sequence[Pod], now_s: float
     uids = {*(item.uid for item in objects), *(item.uid for item in found)}
     if job.uid and uids and job.uid not in uids:
         return _gone(each, pods, REPLACED, now_s)
-    return each  # it appeared meanwhile
+    return _unseen(each)  # it appeared meanwhile
 
 
 def _unseen(each: Followed) -> Followed:
