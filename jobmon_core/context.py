@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.backends import BY_TEXT
 from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
-from jobmon_core.scheduler.backends import BACKENDS, find_backend
+from jobmon_core.scheduler.backends import WITH_SCRIPTS, find_backend, known_backend
 from jobmon_core.scheduler.base import BackendResources, ManualCommands
 from jobmon_core.store.home import Home
 from jobmon_core.system.clock import Clock
@@ -58,7 +58,7 @@ _WATCH_LOCK_TIMEOUT_S = 120.0  # long enough for several commands started at onc
 
 def backend_names() -> tuple[str, ...]:
     """Return the backends to which scripts can be submitted, the default first."""
-    return tuple(name for name, backend in BACKENDS.items() if backend.submitter)
+    return WITH_SCRIPTS
 
 
 def configurable_backends() -> tuple[str, ...]:
@@ -234,7 +234,7 @@ class Context:
 
     def manual_commands(self, job: WatchedJob) -> ManualCommands:
         """Return how a user looks at a job of a service, stops it and starts it again."""
-        backend = BACKENDS.get(job.backend) if job.remote else None
+        backend = known_backend(job.backend) if job.remote else None
         if backend is None:
             return ManualCommands()
         return backend.manual_commands(self.backend_resources(job.backend), job.cluster, job.job_id, job.name)

@@ -1,61 +1,66 @@
-"""The table of all backends: a new scheduler is one folder with a `Backend`, and one line here."""
+"""The table of all backends: a new scheduler is one folder with a `Backend`, and one name here.
+
+Every command and monitor has this table; a backend's own modules are loaded once a job of it is there.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerMissing
-from jobmon_core.scheduler.kubernetes.backend import KUBERNETES
-from jobmon_core.scheduler.local.backend import LOCAL
-from jobmon_core.scheduler.pbs.backend import PBS
-from jobmon_core.scheduler.process.backend import PROCESS
-from jobmon_core.scheduler.ray.backend import RAY
-from jobmon_core.scheduler.slurm.backend import SLURM
-from jobmon_core.scheduler.ssh.backend import SSH
 
 if TYPE_CHECKING:
     from jobmon_core.domain.backends import OutageWords
     from jobmon_core.domain.job.tracking.model import WatchedJob
     from jobmon_core.scheduler.base import Backend
 
-BACKENDS: dict[str, Backend] = {
-    SLURM.name: SLURM,
-    LOCAL.name: LOCAL,
-    PROCESS.name: PROCESS,
-    RAY.name: RAY,
-    SSH.name: SSH,
-    KUBERNETES.name: KUBERNETES,
-    PBS.name: PBS,
-}
+# In the folder NAME, ``backend.py`` has the `Backend` with the name in capitals.
+WITH_SCRIPTS = ("slurm", "local", "pbs")  # scripts can be submitted to them; the default comes first
+NAMES = (*WITH_SCRIPTS, "process", "ray", "ssh", "kubernetes")
+
+
+class _Backends(dict[str, "Backend"]):
+    """Those that were needed so far."""
+
+    def __missing__(self, name: str) -> Backend:
+        if name not in NAMES:
+            raise KeyError(name)
+        backend: Backend = getattr(import_module(f"jobmon_core.scheduler.{name}.backend"), name.upper())
+        self[name] = backend
+        return backend
+
+
+BACKENDS = _Backends()
+
+
+def known_backend(name: str) -> Backend | None:
+    """Return a backend by its name; None if this version has none of this name."""
+    return BACKENDS[name] if name in (*BACKENDS, *NAMES) else None
 
 
 def find_backend(name: str) -> Backend:
     """Return a backend by its name."""
-    try:
-        return BACKENDS[name]
-    except KeyError:
-        raise SchedulerMissing(
-            f"this version of jobmon does not support the backend {name!r}; it supports {', '.join(BACKENDS)}"
-        ) from None
+    if backend := known_backend(name):
+        return backend
+    raise SchedulerMissing(
+        f"this version of jobmon does not support the backend {name!r}; it supports {', '.join(NAMES)}"
+    )
 
 
 def display_name(name: str) -> str:
     """The name that starts a sentence."""
-    if name in BACKENDS:
-        return BACKENDS[name].display_name
-    return f"The {name} scheduler"
+    backend = known_backend(name)
+    return backend.display_name if backend else f"The {name} scheduler"
 
 
 def outage_words(name: str) -> OutageWords | None:
     """What the message about an outage says."""
-    if name in BACKENDS:
-        return BACKENDS[name].outage_words
-    return None
+    backend = known_backend(name)
+    return backend.outage_words if backend else None
 
 
 def cancel_command(job: WatchedJob) -> str:
     """The shell command that cancels a job; empty if there is none."""
-    if job.backend not in BACKENDS:
-        return ""
-    cluster = job.other_cluster
-    return BACKENDS[job.backend].cancel_command(str(job.ref), job.name, cluster)
+    backend = known_backend(job.backend)
+    return backend.cancel_command(str(job.ref), job.name, job.other_cluster) if backend else ""

@@ -368,3 +368,14 @@ def deferred(module: str, name: str) -> Callable[..., Any]:
 
 def _call(module: str, name: str, *arguments: Any) -> Any:  # noqa: ANN401 - of any function
     return getattr(import_module(f"jobmon_core.scheduler.{module}"), name)(*arguments)
+
+
+def with_runner(module: str, name: str) -> Callable[..., Any]:
+    """Likewise of what runs commands: instead of a home, it takes what runs them, then a cluster, if any."""
+    return partial(_with_runner, module, name)
+
+
+def _with_runner(module: str, name: str, _resources: BackendResources, *cluster: str) -> Any:  # noqa: ANN401 - see `_call`
+    from jobmon_core.system.runner import Runner
+
+    return _call(module, name, Runner(), *cluster)

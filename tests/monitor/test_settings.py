@@ -15,6 +15,7 @@ from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.monitor.settings import SettingsReader
+from jobmon_core.scheduler.backends import NAMES
 from jobmon_core.system.helper import Helper
 
 ADDRESS = HeartbeatUrl.parse("https://hc.example.org/s3cret")
@@ -96,7 +97,12 @@ def test_the_file_is_read_even_if_no_process_can_be_started(site: Site) -> None:
 
 
 def test_an_idle_monitor_does_not_import_what_it_rarely_needs() -> None:
-    code = "import sys, jobmon_core.monitor.main, jobmon_core.store.message_files; print(*sys.modules)"
+    code = """
+import sys, jobmon_core.monitor.main, jobmon_core.store.message_files
+from jobmon_core.scheduler.backends import find_backend
+find_backend("slurm")
+print(*sys.modules)
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     rare = {
         "apprise",
@@ -119,6 +125,7 @@ def test_an_idle_monitor_does_not_import_what_it_rarely_needs() -> None:
         "jobmon_core.store.lineages",
         "jobmon_core.observe",
         "jobmon_core.notify",
+        *(f"jobmon_core.scheduler.{name}" for name in NAMES if name != "slurm"),
     }
     assert rare & set(done.stdout.split()) == set()
 

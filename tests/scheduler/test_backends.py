@@ -23,7 +23,14 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.monitor.wiring import MonitorFactory
-from jobmon_core.scheduler.backends import BACKENDS, cancel_command, display_name, find_backend
+from jobmon_core.scheduler.backends import (
+    BACKENDS,
+    NAMES,
+    WITH_SCRIPTS,
+    cancel_command,
+    display_name,
+    find_backend,
+)
 from jobmon_core.scheduler.base import Backend
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
@@ -39,6 +46,7 @@ def ctx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
     """Return the context of a home in which the toy backend is registered."""
     clock = FakeClock()
     monkeypatch.setitem(BACKENDS, "toy", toy_backend(clock.now))
+    monkeypatch.setattr("jobmon_core.context.WITH_SCRIPTS", (*WITH_SCRIPTS, "toy"))
     monkeypatch.setattr(MonitorStarter, "start", lambda _self, job_ids: tuple(job_ids))  # no process
     monkeypatch.setattr(MonitorStarter, "prefork", lambda _self, _record: None)
     monkeypatch.setenv("JOBMON_HOME", str(tmp_path))
@@ -86,7 +94,7 @@ def test_an_unknown_backend_is_rejected_with_the_names_of_those_there_are(
     assert main(["submit", "--backend", "lsf", "7"]) != 0
     assert "slurm, local, pbs, toy, ray, kubernetes, not 'lsf'" in capsys.readouterr().err
     with pytest.raises(
-        SchedulerMissing, match="'lsf'; it supports slurm, local, process, ray, ssh, kubernetes, pbs, toy"
+        SchedulerMissing, match="'lsf'; it supports slurm, local, pbs, process, ray, ssh, kubernetes"
     ):
         ctx.scheduler("lsf")
 
@@ -176,15 +184,19 @@ def test_only_slurm_runs_sentinels_and_has_several_controllers() -> None:
     assert {local.controller_id(environment) for environment in environments} == {""}
 
 
+def test_the_table_names_those_that_take_scripts() -> None:
+    assert [name for name in NAMES if find_backend(name).submitter] == list(WITH_SCRIPTS)
+
+
 def test_no_code_compares_the_name_of_a_backend() -> None:
     """Only the backend's own folder, the defaults and the registry name one."""
-    names = "|".join((*BACKENDS, "toy"))
+    names = "|".join((*NAMES, "toy"))
     comparison = re.compile(rf"""[!=]= ?["']({names})["']""")
     sources = [path for package in ("jobmon", "jobmon_core") for path in (REPOSITORY / package).rglob("*.py")]
     assert [path.name for path in sources if comparison.search(path.read_text(encoding="utf-8"))] == []
 
 
-@pytest.mark.parametrize("backend", BACKENDS.values(), ids=BACKENDS)
+@pytest.mark.parametrize("backend", [find_backend(each) for each in NAMES], ids=NAMES)
 def test_what_a_backend_imports_late_is_in_its_folder_and_takes_what_it_is_given(backend: Backend) -> None:
     for name, value in backend._asdict().items():
         if isinstance(value, partial):

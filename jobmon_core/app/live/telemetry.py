@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.live.tasks import TaskAgents, live_tasks, task_group
-from jobmon_core.scheduler.backends import BACKENDS
+from jobmon_core.scheduler.backends import known_backend
 from jobmon_core.store.telemetry import LATEST, TaskTelemetry
 from jobmon_core.system.runner import Runner
 
@@ -62,7 +62,7 @@ def with_step_usage(job: WatchedJob, agents: Mapping[str, TaskAgents]) -> dict[s
 
     That is one query of a few seconds at most, for up to 50 of them; none if agents report or were not tried.
     """
-    backend, found = BACKENDS.get(job.backend), dict(agents)
+    backend, found = known_backend(job.backend), dict(agents)
     missed = {
         raw_id: key
         for key, each in agents.items()

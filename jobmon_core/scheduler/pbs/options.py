@@ -1,4 +1,4 @@
-"""The command line of qsub, and its ``#PBS`` directives.
+"""The command line of qsub, a `CommandLine`, and its ``#PBS`` directives.
 
 Sources: ``qsub(1B)`` and ``src/cmds/qsub.c`` of OpenPBS 23.06. The command line overrides directives, option
 by option; of ``-l`` and ``-W``, it overrides single resources and attributes.
@@ -10,17 +10,19 @@ import os
 import re
 import shlex
 from contextlib import suppress
+from getopt import GetoptError, getopt
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import SchedulerRejected
+from jobmon_core.domain.slurm.job_ids import JobRef, pbs_id
 from jobmon_core.scheduler.base import SubmissionWords
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-VALUED = "aACceJjklLmMNopPqrRSuvW"
-FLAGS = "fhIVXzG"
+_OPTIONS = "a:A:C:c:e:J:j:k:l:L:m:M:N:o:p:P:q:r:R:S:u:v:W:fhIVXzG"  # as getopt takes them
+never_again = ("-r", "n")
 _DIRECTIVE = re.compile(r"#PBS[ \t]+(-.*)")
 _MAX_SCRIPT_BYTES = 4 << 20
 _ON_STDIN = "STDIN"  # how PBS names a job whose script came from there
@@ -44,29 +46,17 @@ class Words(NamedTuple):
 
 def read_words(arguments: Sequence[str]) -> Words:
     """Parse a command line; SchedulerRejected for an option that qsub does not have."""
-    options: list[tuple[str, str]] = []
-    at = 0
-    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] not in ("-", "--"):
-        word = arguments[at]
-        at += 1
-        if word.startswith("--"):  # --version, --help
-            options.append((word, ""))
-            continue
-        for place, letter in enumerate(word[1:], start=1):
-            if letter in FLAGS:
-                options.append((letter, ""))
-                continue
-            if letter not in VALUED:
-                raise SchedulerRejected(f"qsub has no option -{letter}")
-            value = word[place + 1 :]
-            if not value:
-                if at == len(arguments):
-                    raise SchedulerRejected(f"the option -{letter} of qsub takes a value")
-                value = arguments[at]
-                at += 1
-            options.append((letter, value))
-            break
-    return Words(tuple(options), tuple(arguments[at:]), at)
+    arguments = list(arguments)
+    try:
+        options, operands = getopt(arguments, _OPTIONS, ["version", "help"])
+    except GetoptError as error:
+        raise SchedulerRejected(f"qsub: {error.msg}") from error
+    length = len(arguments) - len(operands)
+    if arguments[length - 1 : length] == ["--"]:  # a program follows; getopt leaves the mark out
+        length -= 1
+    return Words(
+        tuple((name.lstrip("-"), value) for name, value in options), tuple(arguments[length:]), length
+    )
 
 
 def directives(script: str) -> Words:
@@ -94,7 +84,7 @@ def effective(words: Words, script: str) -> Words:
     return Words((*directives(script).options, *words.options), words.operands, words.length)
 
 
-def submission_words(arguments: Sequence[str]) -> SubmissionWords:
+def read(arguments: Sequence[str]) -> SubmissionWords:
     """See `CommandLine.read`."""
     words = read_words(arguments)
     script = script_of(words)
@@ -117,23 +107,24 @@ def script_of(words: Words) -> str:
     return operands[0] if operands and operands[0] not in ("-", "--") else ""
 
 
-def with_options(arguments: Sequence[str], added: Sequence[str]) -> list[str]:
-    """The arguments with more options behind the user's, so that these count."""
-    try:
-        words = read_words(arguments)
-    except SchedulerRejected:
-        return [*added, *arguments]
-    return [*arguments[: words.length], *added, *arguments[words.length :]]
-
-
-def with_variables(arguments: Sequence[str], variables: Iterable[str]) -> list[str]:
-    """The arguments with ``-v`` for more variables: ``NAME=VALUE``, or ``NAME`` for the value here.
+def with_options(arguments: Sequence[str], added: Sequence[str], variables: Iterable[str] = ()) -> list[str]:
+    """See `CommandLine`: PBS exports only the variables that ``-v`` names.
 
     A second ``-v`` replaces the first, and that of the script: so it repeats what they say.
     """
-    words = read_words(arguments)
-    given = effective(words, script_text(script_of(words))).value("v")
-    return with_options(arguments, ["-v", ",".join(filter(None, (given, *variables)))])
+    try:
+        words = read_words(arguments)
+    except SchedulerRejected:  # qsub will say so
+        return [*added, *arguments]
+    if named := tuple(variables):
+        given = effective(words, script_text(script_of(words))).value("v")
+        added = ("-v", ",".join(filter(None, (given, *named))), *added)
+    return [*arguments[: words.length], *added, *arguments[words.length :]]
+
+
+def after(condition: str, job_id: int, *, is_array: bool) -> tuple[str, ...]:
+    """See `CommandLine`. A job whose dependency can never be met is deleted by PBS."""
+    return "-W", f"depend={condition}:{pbs_id(JobRef(job_id), is_array=is_array)}"
 
 
 def as_sbatch(arguments: Sequence[str]) -> list[str]:

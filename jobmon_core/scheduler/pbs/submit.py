@@ -70,9 +70,9 @@ class PbsSubmitter:
 def _own(arguments: Sequence[str]) -> Sequence[str]:
     if os.getsid(0) != os.getpid():  # only jobmon's own submissions lead a session
         return arguments
-    from jobmon_core.scheduler.pbs.options import with_variables
+    from jobmon_core.scheduler.pbs.options import with_options
 
-    return with_variables(arguments, [f"{TOKEN}={token_of(os.uname().nodename, os.getpid())}"])
+    return with_options(arguments, (), [f"{TOKEN}={token_of(os.uname().nodename, os.getpid())}"])
 
 
 def _other_server(arguments: Sequence[str]) -> str:

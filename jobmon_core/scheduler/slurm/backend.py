@@ -7,13 +7,13 @@ import sys
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from jobmon_core.scheduler.base import AgentLaunch, Backend, deferred
+from jobmon_core.scheduler.base import AgentLaunch, Backend, deferred, with_runner
 from jobmon_core.system.environment import controller_fingerprint
 
 if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.model import Task
     from jobmon_core.domain.node.telemetry.agent import AgentOptions
-    from jobmon_core.scheduler.base import BackendResources, JobControl, Scheduler, Submitter
+    from jobmon_core.scheduler.base import BackendResources, Submitter
     from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
 
 
@@ -32,13 +32,6 @@ def _submitter(resources: BackendResources) -> Submitter:
         )
 
     return SlurmSubmitter(Runner(), finder)
-
-
-def _scheduler(_resources: BackendResources, cluster: str) -> Scheduler:
-    from jobmon_core.scheduler.slurm.client import SlurmScheduler
-    from jobmon_core.system.runner import Runner
-
-    return SlurmScheduler(Runner(), cluster)
 
 
 def _cancel_command(job: str, _name: str, cluster: str) -> str:
@@ -75,18 +68,11 @@ def _agent_launches(
     return step, AgentLaunch(logins, signal.SIGTERM)
 
 
-def _job_control(_resources: BackendResources, cluster: str) -> JobControl:
-    from jobmon_core.scheduler.slurm.job_control import SlurmJobControl
-    from jobmon_core.system.runner import Runner
-
-    return SlurmJobControl(Runner(), cluster)
-
-
 SLURM = Backend(
     name="slurm",
     display_name="Slurm",
     submitter=_submitter,
-    scheduler=_scheduler,
+    scheduler=with_runner("slurm.client", "SlurmScheduler"),
     cancel_command=_cancel_command,
     submit_sentinel=deferred("slurm.sentinel", "submit_sentinel"),
     controller_id=controller_fingerprint,
@@ -98,7 +84,7 @@ SLURM = Backend(
     submit_short_job=deferred("slurm.submission", "submit_short_job"),
     pending_facts=deferred("slurm.pending", "ask_pending"),
     partition_uses=deferred("slurm.partitions", "ask_partitions"),
-    job_control=_job_control,
+    job_control=with_runner("slurm.job_control", "SlurmJobControl"),
     step_usage=deferred("slurm.sacct", "ask_step_usage"),
     past_runs=deferred("slurm.client", "past_runs"),
 )
