@@ -18,7 +18,7 @@ import yaml
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import mask_addresses
 from jobmon_core.domain.job.job_config import JobConfig, parse_job_config
-from jobmon_core.domain.many.groups.runs_file import parse_runs
+from jobmon_core.domain.many.groups.runs_file import Reader, parse_runs, planned_run
 from jobmon_core.domain.webhook import mask_webhooks
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex
@@ -206,8 +206,8 @@ def _number(text: str) -> str | float:
     return text
 
 
-def read_runs(path: Path) -> dict[str, PlannedRun | JobRef]:
-    """Return the runs that a file names, in its order."""
+def read_runs(path: Path, read: Reader = planned_run) -> dict[str, PlannedRun | JobRef]:
+    """Return the runs that a file names, in its order; see `parse_runs`."""
     try:
         with regular_file(str(path)) as file:
             text = _decoded(file.read_at(0, _MAX_RUNS_BYTES + 1), _MAX_RUNS_BYTES)
@@ -216,7 +216,7 @@ def read_runs(path: Path) -> dict[str, PlannedRun | JobRef]:
         raise ConfigInvalid(str(path), [f"the file {error}"]) from error
     except ValueError as error:  # not UTF-8, not YAML, not JSON
         raise ConfigInvalid(str(path), [str(error)]) from error
-    return parse_runs(data, str(path))
+    return parse_runs(data, str(path), read)
 
 
 def _yaml(text: str) -> object:

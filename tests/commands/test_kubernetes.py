@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.fake_discord import FakeDiscord
 from tests.support.fake_kubectl import BACKOFF, COMPLETE, FakeKubectl, Json, job, pod
-from tests.support.messages import title
+from tests.support.messages import read, title
 from tests.support.user import User
 from tests.support.waiting import eventually
 
@@ -175,7 +175,15 @@ def test_a_job_that_fails_by_no_fault_of_its_own_goes_on_as_another_when_its_pod
     assert second["metadata"]["annotations"]["jobmon/attempt"] == "1"
     second["status"] = {"conditions": [COMPLETE]}
     kubectl.show(first, second)
-    eventually(lambda: user.status("2")["state"] == "COMPLETED")
+    user.told("2")
+    assert user.status("2")["state"] == "COMPLETED"
+    for job_id in ("1", "2"):  # both attempts lead to their lineage
+        shown = user.jobmon("restarts", job_id).stdout
+        assert "2 attempts; ended: It succeeded" in shown
+    eventually(lambda: len(user.discord.received()) == 2)
+    failed, done_text = map(read, user.discord.received())
+    assert "Restart: attempt 1 starts in 1s" in failed
+    assert "Finished with attempt 1." in done_text
 
 
 def test_a_process_in_a_pod_is_watched_and_its_gpus_are_looked_at(

@@ -255,7 +255,7 @@ def _qsub(state: dict[str, Any], arguments: list[str]) -> Answer:
     number, indices = state["next"], options.get("-J", "")
     state["next"] += 1
     variables = dict(each.partition("=")[::2] for each in options.get("-v", "").split(",") if each)
-    job = pbs_job("Q", options.get("-N", "STDIN"), _user(), Submit_arguments=" ".join(arguments))
+    job = pbs_job("Q", options.get("-N", _name_in(arguments)), _user(), Submit_arguments=" ".join(arguments))
     job["Variable_List"] = {"PBS_O_WORKDIR": str(Path.cwd()), **variables}
     job["ctime"] = job["mtime"] = time.ctime()
     job["Rerunable"] = "False" if options.get("-r") == "n" else "True"
@@ -269,6 +269,13 @@ def _qsub(state: dict[str, Any], arguments: list[str]) -> Answer:
     for index in range(first, last + 1):
         state["jobs"][f"{number}[{index}].{SERVER}"] = job
     return 0, f"{number}[].{SERVER}\n", ""
+
+
+def _name_in(arguments: list[str]) -> str:
+    """The name in a directive of the script, else that of the script."""
+    path = next((Path(each) for each in arguments if Path(each).is_file()), None)
+    found = re.search(r"^#PBS -N (\S+)", path.read_text(), re.MULTILINE) if path else None
+    return found[1] if found else path.name if path else "STDIN"
 
 
 def _user() -> str:

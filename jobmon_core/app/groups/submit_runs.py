@@ -15,11 +15,13 @@ from jobmon_core.app.runs.recorded import in_recorded_folder
 from jobmon_core.app.runs.submit_request import SubmitRequest
 from jobmon_core.app.submit import SubmitJob
 from jobmon_core.app.submit_once import Reply, helper_runs, reply_to, run_in_session
-from jobmon_core.domain.errors import JobmonError, SchedulerMissing
+from jobmon_core.domain.errors import JobmonError, SchedulerMissing, SchedulerRejected
 from jobmon_core.domain.many.groups.model import Member, PlannedRun
+from jobmon_core.domain.many.groups.runs_file import planned_run
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.lifecycle.start import MonitorStarter
+from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.scheduler.base import CutOffSubmission, Untraceable
 from jobmon_core.store.lineages import RecordedSubmission
 from jobmon_core.system.helper import HelperFailed
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.job.tracking.new_job import NewJob
     from jobmon_core.domain.many.groups.model import Group, GroupSettings
+    from jobmon_core.domain.many.groups.runs_file import Reader
 
 _LOCK_TIMEOUT_S = 5.0
 _STILL_RUNS_S = 60.0  # wait for the helper of a command that was killed
@@ -69,13 +72,30 @@ def plan_file(
     """Read a file of runs into a group, made if need be; return what to submit, and the known jobs."""
     from jobmon_core.observe.job_config import read_runs
 
-    runs = read_runs(path)
     backend = backend or ctx.configuration().backend
+    runs = read_runs(path, _reader(backend))
     open_group(ctx, name, settings)
     update(ctx, name, lambda group: _planned(group, runs))
     folder = str(path.absolute().parent)
     planned = [_run(each, run, folder, backend) for each, run in runs.items() if isinstance(run, PlannedRun)]
     return tuple(planned), {each: run for each, run in runs.items() if isinstance(run, JobRef)}
+
+
+def _reader(backend: str) -> Reader:
+    line = find_backend(backend).command_line
+    if line is None:
+        return planned_run
+
+    def read(words: Sequence[str]) -> PlannedRun:
+        try:
+            found = line.read(words)
+        except SchedulerRejected as error:
+            raise ValueError(str(error)) from error
+        if not found.operands:
+            raise ValueError("no script is given")
+        return PlannedRun(found.script, found.operands[bool(found.script) :], found.options)
+
+    return read
 
 
 def _run(name: str, run: PlannedRun, folder: str, backend: str) -> Run:
