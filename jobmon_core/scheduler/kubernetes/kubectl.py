@@ -11,9 +11,10 @@ import re
 from dataclasses import dataclass, field
 
 from jobmon_core.domain.errors import SchedulerUnavailable
-from jobmon_core.system.runner import MAX_POD_BYTES, NotStarted, Ran, Runner, succeeded
+from jobmon_core.system.runner import NotStarted, Ran, Runner, succeeded
 
 _TIMEOUT_S = 60.0  # `--request-timeout` alone lets a hanging server cost seven times as much
+_MAX_BYTES = 64 << 20  # of an answer: a namespace with some 6,000 pods, each with 10 kB of JSON
 _REQUEST = "--request-timeout=20s"
 _LOG_NOISE = re.compile(r"^[EWI]\d{4} .*$\n?", re.MULTILINE)
 _UNKNOWN_TYPE = "doesn't have a resource type"
@@ -64,7 +65,7 @@ class Kubectl:
     """One namespace of a cluster. Questions raise KubeFailed."""
 
     service: str
-    runner: Runner = field(default_factory=lambda: Runner(max_bytes=MAX_POD_BYTES))
+    runner: Runner = field(default_factory=lambda: Runner(max_bytes=_MAX_BYTES))
 
     def json(self, *arguments: str, stdin: str = "") -> object:
         """The JSON that a command prints."""
