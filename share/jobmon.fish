@@ -182,7 +182,7 @@ complete -c jobmon -n '_shtab_jobmon_using group add' -l hold-when-broken -d 'th
 complete -c jobmon -n '_shtab_jobmon_using group add; and test $_shtab_jobmon_npos -ge 1' -ka "(jobmon completion jobs 2>/dev/null)" -d 'a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`'
 complete -c jobmon -n '_shtab_jobmon_using group; and test $_shtab_jobmon_npos -eq 0' -a submit -d 'Submit the runs of a file, each from the folder of that file, and watch them. Runs that were submitted before are skipped, so the command can be repeated: after Ctrl-C, a reboot or a limit of Slurm, or with more runs in the file. If the submission of a run was cut off, jobmon first looks for its job in Slurm.'
 complete -c jobmon -n '_shtab_jobmon_using group submit' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '_shtab_jobmon_using group submit' -l backend -x -d 'slurm or local (default: the configured one)'
+complete -c jobmon -n '_shtab_jobmon_using group submit' -l backend -x -d 'slurm, local or pbs (default: as configured)'
 complete -c jobmon -n '_shtab_jobmon_using group submit' -l retry-unclear -d 'also submit runs for which jobmon cannot tell whether they were submitted; they may run twice'
 complete -c jobmon -n '_shtab_jobmon_using group submit' -l interval -x -d 'how often Slurm is asked about its jobs, and a STATUS_CHECK is written to its log; replaces poll.running_s and poll.pending_s (default: 60s)'
 complete -c jobmon -n '_shtab_jobmon_using group submit' -l messages -xka "all failures none" -d 'which of its jobs are reported by a message of their own, besides the one about the whole group (default: failures)'

@@ -99,7 +99,7 @@ Submit the runs of a file, each from the folder of that file, and watch them. Ru
 are skipped, so the command can be repeated: after Ctrl-C, a reboot or a limit of Slurm, or with more
 runs in the file. If the submission of a run was cut off, jobmon first looks for its job in Slurm."""
     submitting.add_argument("file", type=Path, metavar="FILE", help="the file of runs, in YAML or JSON")
-    submitting.add_argument("--backend", metavar="NAME", help="slurm or local (default: the configured one)")
+    submitting.add_argument("--backend", metavar="NAME", help="slurm, local or pbs (default: as configured)")
     add_flags(
         submitting,
         retry_unclear="also submit runs for which jobmon cannot tell whether they were submitted; they may "

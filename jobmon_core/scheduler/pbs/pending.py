@@ -10,6 +10,7 @@ from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.scheduler.pbs.client import PbsScheduler
 from jobmon_core.scheduler.pbs.record import rows_of
+from jobmon_core.scheduler.records import same_fields
 
 if TYPE_CHECKING:
     from jobmon_core.scheduler.pbs.record import Record
@@ -34,19 +35,9 @@ def ask_pending(runner: Runner, ref: JobRef, server: str) -> PendingFacts | NotL
     waiting = [row for row in rows if row.state.phase is Phase.WAITING]
     row = (waiting or rows)[0]
     record = next((each for each in records if not each.is_whole_array), records[0])
-    job = PendingJob(
-        ref=row.ref,
-        state=row.state,
-        raw_state=row.raw_state,
-        reason=_reason(record, row.reason),
-        name=row.name,
-        user=row.user,
-        partitions=(row.partition,) if row.partition else (),
-        submit_s=row.submit_s,
-        eligible_s=row.eligible_s,
-        limit_s=row.limit_s,
-        dependency=row.dependency,
-    )
+    known = same_fields(row, PendingJob)
+    partitions = (row.partition,) if row.partition else ()
+    job = PendingJob(**{**known, "reason": _reason(record, row.reason), "partitions": partitions})
     return PendingFacts(job, also_pending=max(0, len(waiting) - 1))
 
 

@@ -55,11 +55,6 @@ class Record(NamedTuple):
         """The folder in which qsub ran."""
         return variable(self, "PBS_O_WORKDIR")
 
-    @property
-    def stays_on_node(self) -> bool:
-        """Whether the output arrives only at the end: PBS spools it, unless -k has d."""
-        return "d" not in self.fields.get("Keep_Files", "")
-
 
 def variable(record: Record, name: str) -> str:
     """A variable that the job got from qsub; in the text form, only up to a comma."""
@@ -161,18 +156,8 @@ def _ended(row: JobRow, fields: Mapping[str, str]) -> JobRow:
         has_dependency=bool(row.dependency),
         is_time_used=used_s is not None and row.limit_s is not None and used_s >= row.limit_s,
     )
-    ended_at = fields.get("obittime", "") or fields.get("mtime", "")
-    return replace(
-        row,
-        state=end.state,
-        raw_state=end.raw_state,
-        exit_code=end.exit_code,
-        signal=end.signal,
-        reason=end.reason,
-        end_s=values.unix_time(ended_at),
-        elapsed_s=used_s,
-        exit_code_exact=True,
-    )
+    end_s = values.unix_time(fields.get("obittime", "") or fields.get("mtime", ""))
+    return replace(row, **end._asdict(), end_s=end_s, elapsed_s=used_s, exit_code_exact=True)
 
 
 def _usage(fields: Mapping[str, str]) -> Usage:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from jobmon_core.domain.slurm.job_ids import JobRef
 
 # 123.server, of an array 123[].server, of one of its subjobs 123[7].server; qstat cuts off a long server
-_ID = re.compile(r"(\d{1,10})(?:\[(\d{0,10})\])?(?:\.(\S*))?", re.ASCII)
+_ID = re.compile(r"(\d{1,10})(?:\[(\d{0,10})\])?(?:\.\S*)?", re.ASCII)
 _DURATION = re.compile(r"(?:(?:(\d{1,9}):)?(\d{1,9}):)?(\d{1,9})(?:\.\d{1,9})?", re.ASCII)
 _SIZE = re.compile(r"(\d{1,18})([kmgtp]?)([bw]?)", re.ASCII | re.IGNORECASE)
 _FACTORS: dict[str, int] = {suffix: 1024**power for power, suffix in enumerate(("", "k", "m", "g", "t", "p"))}
@@ -27,12 +27,6 @@ def job_of(text: str) -> tuple[JobRef, bool] | None:
         return None
     index = match[2]
     return JobRef(int(match[1]), int(index) if index else None), index == ""
-
-
-def server_of(text: str) -> str:
-    """The server in an id; empty without one."""
-    match = _ID.fullmatch(text)
-    return (match[3] or "") if match else ""
 
 
 def unix_time(text: str) -> int | None:
