@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from jobmon_core.domain.slurm.rows import RecordAnswer
+    from jobmon_core.domain.slurm.states import JobState
     from jobmon_core.scheduler.base import BackendResources, RemoteJob
 
 _SHOWN_S = 600.0  # how long the queue lists an ended job
@@ -145,6 +146,11 @@ class JobFolder(Generic[J, S]):
         with suppress(OSError, StateUnreadable):
             return read_record(kind, self.path / name)
         return None
+
+    def row(self, state: JobState, **known: Any) -> StatusRow:  # noqa: ANN401 - fields of the row
+        """What a look shows of it."""
+        number, log = self.job_id, str(self.log)
+        return StatusRow(number, state, number, workdir="/", stdout=log, stderr=log, **known)
 
     def remote_job(self, job: J) -> RemoteJob:
         """As the use cases take it."""

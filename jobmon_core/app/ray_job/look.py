@@ -25,9 +25,10 @@ from jobmon_core.domain.job.restart.ray_attempts import (
     with_working_dir,
 )
 from jobmon_core.domain.job.tracking.model import End, Source
-from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.slurm.states import JobState, Outcome, outcome_of
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader
+from jobmon_core.scheduler.json_values import text
 from jobmon_core.scheduler.ray.api import PodApi, RayApi
 from jobmon_core.scheduler.ray.client import VARIABLES, find_service
 from jobmon_core.scheduler.ray.cluster_state import SUPERVISOR
@@ -235,26 +236,17 @@ def find_job(api: RayApi, name: str) -> FoundJob | None:
     if not named:
         return None
     entry, data = max(named, key=lambda each: (not each[0].has_ended, each[0].start_s or 0))
-    lineage = _metadata(data).get(LINEAGE_KEY)
-    return FoundJob(
-        entry, version.session, _description(api, entry, data), lineage if isinstance(lineage, str) else ""
-    )
+    lineage = text(data, "metadata", LINEAGE_KEY)
+    return FoundJob(entry, version.session, _description(api, entry, data), lineage)
 
 
-def _names(job: RayJob, data: dict[str, Any]) -> set[object]:
-    return {job.submission_id, job.job_id, *(_metadata(data).get(key) for key in NAME_KEYS)} - {"", None}
-
-
-def _metadata(data: dict[str, Any]) -> dict[str, Any]:
-    found = data.get("metadata")
-    if isinstance(found, dict):
-        return found
-    return {}
+def _names(job: RayJob, data: dict[str, Any]) -> set[str]:
+    return {job.submission_id, job.job_id, *(text(data, "metadata", key) for key in NAME_KEYS)} - {""}
 
 
 def _description(api: RayApi, job: RayJob, data: dict[str, Any]) -> Description:
     description = {key: value for key, value in data.items() if key in FIELDS and value}
-    host, _, folder = str(_metadata(data).get(FOLDER_KEY) or "").partition(":")
+    host, _, folder = text(data, "metadata", FOLDER_KEY).partition(":")
     if host == os.uname().nodename and Path(folder).is_dir():
         description = with_working_dir(description, folder)
     return {**description, **_requested(api, job)}
@@ -273,13 +265,6 @@ def _requested(api: RayApi, job: RayJob) -> Description:
     return found
 
 
-_OUTCOMES = {
-    JobState.COMPLETED: Outcome.SUCCESS,
-    JobState.FAILED: Outcome.FAILURE,
-    JobState.CANCELLED: Outcome.CANCELLED,
-}
-
-
 def end_of(
     ctx: Context, cluster: RayCluster, entry: RayJob, proof: str, *, is_stalled: bool
 ) -> tuple[EndFacts, str, int | None]:
@@ -293,7 +278,9 @@ def end_of(
     end = End(
         reading.state,
         entry.status,
-        _OUTCOMES.get(reading.state, Outcome.UNKNOWN),
+        Outcome.UNKNOWN
+        if reading.state is JobState.UNKNOWN
+        else outcome_of(reading.state, reading.exit_code),
         Source.QUEUE,
         reading.exit_code,
         signal=reading.signal,

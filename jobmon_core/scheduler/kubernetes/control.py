@@ -9,8 +9,9 @@ from jobmon_core.domain.job.restart.model import ProcessesLeft
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.scheduler.base import Untraceable
+from jobmon_core.scheduler.json_values import dicts, text
 from jobmon_core.scheduler.kubernetes.kubectl import Kubectl, KubeFailed
-from jobmon_core.scheduler.kubernetes.objects import at, read_list
+from jobmon_core.scheduler.kubernetes.objects import read_list
 from jobmon_core.scheduler.kubernetes.pods import is_seen_to_end
 from jobmon_core.scheduler.kubernetes.records import KubeJobFolder
 
@@ -52,9 +53,7 @@ class KubeControl:
         """See `JobControl`."""
         return _NO_HOLD
 
-    def release(self, refs: Sequence[JobRef]) -> str:  # noqa: ARG002 - for none
-        """See `JobControl`."""
-        return _NO_HOLD
+    release = hold
 
     def queued_jobs(self, user: str) -> dict[JobRef, str] | Unreachable:  # noqa: ARG002 - Kubernetes knows no users
         """See `JobControl`: those that jobmon follows."""
@@ -106,7 +105,7 @@ def _doubt_about(kubectl: Kubectl, node: str) -> str:
         shown = kubectl.json("get", "nodes", node)
     except KubeFailed as error:
         return f"its pod is gone, and node {node} cannot be asked: {error}"
-    for each in at(shown, "status", "conditions") or ():
-        if at(each, "type") == "Ready" and at(each, "status") == "True":
+    for each in dicts(shown, "status", "conditions"):
+        if text(each, "type") == "Ready" and text(each, "status") == "True":
             return ""
     return f"Kubernetes does not hear of node {node}, where its pod may still run"

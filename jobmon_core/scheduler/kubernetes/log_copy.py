@@ -15,7 +15,7 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.scheduler.kubernetes.kubectl import KubeFailed
 from jobmon_core.scheduler.numbered_files import write_record
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.scheduler.kubernetes.kubectl import Kubectl
     from jobmon_core.scheduler.kubernetes.objects import Container, Pod
-    from jobmon_core.scheduler.kubernetes.records import KubeJobFolder
+    from jobmon_core.scheduler.kubernetes.records import Followed, KubeJobFolder
 
 _WITHIN_S = 30.0  # of one look, for the logs of all jobs
 _TIMEOUT_S = 20.0
@@ -59,21 +59,12 @@ class CopyState:
     pods: dict[str, PodLog] = field(default_factory=dict)
 
 
-class JobPods(NamedTuple):
-    """A job whose logs are to be copied, and its pods."""
-
-    folder: KubeJobFolder
-    has_several: bool  # whether pods of it may run side by side
-    has_ended: bool
-    pods: tuple[Pod, ...]
-
-
-def copy_logs(kubectl: Kubectl, jobs: Sequence[JobPods]) -> None:
+def copy_logs(kubectl: Kubectl, jobs: Sequence[Followed]) -> None:
     """Add what the containers have printed since the last look, first of jobs that have just ended."""
     deadline_s = time.monotonic() + _WITHIN_S
     order = list(jobs)
     random.shuffle(order)
-    for job in sorted(order, key=lambda each: not each.has_ended):
+    for job in sorted(order, key=lambda each: not each.after.is_final):
         before = job.folder.read("logs.json", CopyState) or CopyState()
         state = _with_slots(before, job)
         for pod in sorted(job.pods, key=lambda each: each.created_s or 0):
@@ -93,14 +84,14 @@ def log_file(folder: KubeJobFolder, slot: int) -> Path:
     return folder.log if slot == 0 else folder.path / f"pod-{slot}.log"
 
 
-def _with_slots(state: CopyState, job: JobPods) -> CopyState:
+def _with_slots(state: CopyState, job: Followed) -> CopyState:
     """A pod that follows another one continues its file; pods side by side have one each."""
-    alive = {pod.uid for pod in job.pods if not pod.has_ended}
+    alive, has_several = {pod.uid for pod in job.pods if not pod.has_ended}, job.job.has_several_pods
     for pod in sorted(job.pods, key=lambda each: (each.index.zfill(6), each.created_s or 0, each.name)):
         if pod.uid not in state.pods:
-            follows = not job.has_several or not pod.has_ended
+            follows = not has_several or not pod.has_ended
             used = {log.slot for uid, log in state.pods.items() if uid in alive or not follows}
-            slot = _slot(pod, used, is_alone=not job.has_several)
+            slot = _slot(pod, used, is_alone=not has_several)
             state = CopyState({**state.pods, pod.uid: PodLog(slot, pod.name)})
     return CopyState({uid: log for uid, log in state.pods.items() if log.slot < _MAX_PODS})
 

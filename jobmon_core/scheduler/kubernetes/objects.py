@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from jobmon_core.scheduler.json_values import at, dicts, number, number_or, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,31 +19,6 @@ if TYPE_CHECKING:
 _MAX_TEXT = 300  # characters of a message that fit into a row
 _INDEX = ("batch.kubernetes.io/job-completion-index", "training.kubeflow.org/replica-index")
 _DEFAULT = "kubectl.kubernetes.io/default-container"
-
-
-def at(data: object, *path: str) -> Any:  # noqa: ANN401 - JSON
-    """What is below these keys; None if there is nothing."""
-    for key in path:
-        data = data.get(key) if isinstance(data, dict) else None
-    return data
-
-
-def text(data: object, *path: str) -> str:
-    """The text there; empty if there is none."""
-    value = at(data, *path)
-    return value if isinstance(value, str) else ""
-
-
-def number(data: object, *path: str) -> int | None:
-    """The whole number there."""
-    value = at(data, *path)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def number_or(default: int, data: object, *path: str) -> int:
-    """The whole number there, else ``default``."""
-    value = number(data, *path)
-    return default if value is None else value
 
 
 def seconds(data: object, *path: str) -> int | None:
@@ -52,8 +29,9 @@ def seconds(data: object, *path: str) -> int | None:
         return None
 
 
-def _items(data: object) -> list[object]:
-    return data if isinstance(data, list) else []
+def _texts(data: object, *path: str) -> list[str]:
+    entries = at(data, *path)
+    return [each for each in entries if isinstance(each, str)] if isinstance(entries, list) else []
 
 
 def short(data: object, *path: str) -> str:
@@ -68,9 +46,8 @@ def _labels(data: object, *path: str) -> dict[str, str]:
 
 
 def _command(data: object) -> str:
-    first = next(iter(_items(at(data, "spec", "template", "spec", "containers"))), {})
-    words = [*_items(at(first, "command")), *_items(at(first, "args"))]
-    return " ".join(each for each in words if isinstance(each, str)) or text(data, "spec", "entrypoint")
+    first = next(iter(dicts(data, "spec", "template", "spec", "containers")), {})
+    return " ".join((*_texts(first, "command"), *_texts(first, "args"))) or text(data, "spec", "entrypoint")
 
 
 T = TypeVar("T")
@@ -157,7 +134,7 @@ class Pod(Shown):
     @cached_property
     def owners(self) -> tuple[tuple[str, str, str], ...]:
         """The kinds, names and uids."""
-        each = _items(at(self.data, "metadata", "ownerReferences"))
+        each = dicts(self.data, "metadata", "ownerReferences")
         return tuple((text(owner, "kind"), text(owner, "name"), text(owner, "uid")) for owner in each)
 
     @cached_property
@@ -168,7 +145,7 @@ class Pod(Shown):
     @property
     def main(self) -> str:
         """The container whose log counts."""
-        names = [text(each, "name") for each in _items(at(self.data, "spec", "containers"))]
+        names = [text(each, "name") for each in dicts(self.data, "spec", "containers")]
         return text(self.data, "metadata", "annotations", _DEFAULT) or next(iter(names), "")
 
     @property
@@ -251,7 +228,7 @@ def _volcano(data: object, key: str) -> str:
 
 
 def _conditions(data: object) -> list[Condition]:
-    return [Condition(each) for each in _items(at(data, "status", "conditions"))]
+    return [Condition(each) for each in dicts(data, "status", "conditions")]
 
 
 def _containers(pod: object) -> Iterator[Container]:
@@ -259,8 +236,8 @@ def _containers(pod: object) -> Iterator[Container]:
         ("initContainers", "initContainerStatuses", True),
         ("containers", "containerStatuses", False),
     ):
-        known = {text(each, "name"): each for each in _items(at(pod, "status", statuses))}
-        for each in _items(at(pod, "spec", key)):
+        known = {text(each, "name"): each for each in dicts(pod, "status", statuses)}
+        for each in dicts(pod, "spec", key):
             is_sidecar = is_init and text(each, "restartPolicy") == "Always"
             if shown := known.get(text(each, "name")):
                 yield Container(shown, is_init=is_init, is_sidecar=is_sidecar)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jobmon_core.scheduler.json_values import dicts, text
 from jobmon_core.scheduler.kubernetes.kubectl import KubeFailed
-from jobmon_core.scheduler.kubernetes.objects import at, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ def warning_about(kubectl: Kubectl, names: Sequence[str]) -> str:
             continue
         found += [
             (text(each, "lastTimestamp") or text(each, "eventTime"), _words(each))
-            for each in at(shown, "items") or ()
+            for each in dicts(shown, "items")
             if text(each, "type") == "Warning"
         ]
     return max(found, default=("", ""))[1]
@@ -43,10 +43,10 @@ def kueue_words(kubectl: Kubectl, uid: str) -> str:
         shown = kubectl.json("get", _WORKLOADS)
     except KubeFailed:
         return ""
-    for each in at(shown, "items") or ():
-        owners = at(each, "metadata", "ownerReferences") or ()
+    for each in dicts(shown, "items"):
+        owners = dicts(each, "metadata", "ownerReferences")
         if any(text(owner, "uid") == uid for owner in owners):
-            conditions = {text(one, "type"): one for one in at(each, "status", "conditions") or ()}
+            conditions = {text(one, "type"): one for one in dicts(each, "status", "conditions")}
             chosen = next((conditions[kind] for kind in _OF_WORKLOAD if kind in conditions), None)
             return text(chosen, "message")[:_MAX_TEXT]
     return ""

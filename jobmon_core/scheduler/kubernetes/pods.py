@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from jobmon_core.scheduler.kubernetes.objects import Container, Pod
 
 _EVICTED = ("Evicted", "NodeLost", "NodeAffinity", "NodeShutdown", "Shutdown", "Terminated", "Preempting")
@@ -71,24 +69,18 @@ class PodWait:
     is_stuck: bool = False
 
 
-def ends_of(pod: Pod) -> Iterator[PodEnd]:
-    """The latest end within a pod, if any."""
-    if pod.phase == "Succeeded":
-        main = next((each for each in pod.containers if each.name == pod.main and each.exit), None)
-        ended = main.exit if main else None
-        yield PodEnd(
-            pod.name,
-            JobState.COMPLETED,
-            exit_code=ended.code if ended else None,
-            started_s=ended.started_s if ended else None,
-            ended_s=ended.finished_s if ended else None,
-        )
-    elif pod.phase == "Failed":
-        yield _failure(pod)
-    else:
+def end_of(pod: Pod) -> PodEnd | None:
+    """The latest end within a pod, the worst of its containers; None if nothing in it has ended."""
+    if pod.phase == "Failed":
+        return _failure(pod)
+    if pod.phase != "Succeeded":
+        exits = [_exit_of(pod, each, is_last=False) for each in pod.containers if _failed_before(each)]
         if outside := _outside(pod):  # it is about to be removed, and may leave no other trace
-            yield PodEnd(pod.name, *outside, is_last=False)
-        yield from (_exit_of(pod, each, is_last=False) for each in pod.containers if _failed_before(each))
+            exits.insert(0, PodEnd(pod.name, *outside, is_last=False))
+        return latest_failure(exits)
+    ended = next((each.exit for each in pod.containers if each.name == pod.main), None)
+    times = (ended.code, ended.started_s, ended.finished_s) if ended else ()
+    return PodEnd(pod.name, JobState.COMPLETED, "", *times)
 
 
 def _failed_before(container: Container) -> bool:

@@ -12,12 +12,12 @@ from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job.restart.kubernetes_attempts import TOKEN_KEY
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.kubernetes.kubectl import Kubectl, KubeFailed
-from jobmon_core.scheduler.kubernetes.log_copy import JobPods, copy_logs
+from jobmon_core.scheduler.kubernetes.log_copy import copy_logs
 from jobmon_core.scheduler.kubernetes.objects import read_list
 from jobmon_core.scheduler.kubernetes.pending import kueue_words, warning_about
-from jobmon_core.scheduler.kubernetes.pods import ends_of, is_running, latest_failure
+from jobmon_core.scheduler.kubernetes.pods import end_of, is_running, latest_failure
 from jobmon_core.scheduler.kubernetes.reading import KINDS, POD, Reading, from_pods, pods_of, read_pod
-from jobmon_core.scheduler.kubernetes.records import KubeJobFolder, Registered, SeenStatus
+from jobmon_core.scheduler.kubernetes.records import Followed, KubeJobFolder, Registered, SeenStatus
 from jobmon_core.scheduler.records import Reply, StatusRow, to_answer
 
 if TYPE_CHECKING:
@@ -42,21 +42,6 @@ REPLACED = (
 _NEVER_SEEN = "Kubernetes never confirmed the submission and does not know it"
 
 
-class Followed(NamedTuple):
-    """A job with what is known of it before and after a look."""
-
-    folder: KubeJobFolder
-    job: Registered
-    before: SeenStatus
-    after: SeenStatus
-    pods: tuple[Pod, ...] = ()
-
-    @property
-    def logs(self) -> JobPods:
-        """Whose logs are to be copied."""
-        return JobPods(self.folder, self.job.has_several_pods, self.after.is_final, self.pods)
-
-
 def poll(root: Path, service: str, is_known: Callable[[int], bool], kubectl: Kubectl | None = None) -> Reply:
     """The rows of the jobs that jobmon follows; their files are updated."""
     kubectl = kubectl or Kubectl(service)
@@ -66,7 +51,7 @@ def poll(root: Path, service: str, is_known: Callable[[int], bool], kubectl: Kub
         if any(not each.before.is_final for each in followed):
             followed = _look_at_all(kubectl, followed, time.time())
             followed = _explained(kubectl, followed)
-            copy_logs(kubectl, [each.logs for each in followed if each.pods])
+            copy_logs(kubectl, [each for each in followed if each.pods])
         for each in followed:
             each.folder.save_status(each.after, each.before)
     except KubeFailed as error:
@@ -83,15 +68,11 @@ def _look_at_all(kubectl: Kubectl, followed: list[Followed], now_s: float) -> li
     if found is None:
         raise KubeFailed(f"the answer of kubectl ({kubectl.service}) is no list of objects")
     objects, pods = found
-    by_uid = {each.uid: each for each in objects}
-    known = {pod.uid: pod for pod in pods}
     owned: dict[str, list[Pod]] = {}
-    for job in objects:
-        owned[job.uid] = []
     for pod in pods:
         for owner in pod.owners:
             owned.setdefault(owner[2], []).append(pod)
-    shown = _Shown(by_uid, known, owned, pods)
+    shown = _Shown({each.uid: each for each in objects}, {pod.uid: pod for pod in pods}, owned)
     return [each if each.before.is_final else _look(kubectl, each, shown, now_s) for each in followed]
 
 
@@ -124,27 +105,21 @@ def _with_reason(kubectl: Kubectl, each: Followed) -> Followed:
 
 
 class _Shown(NamedTuple):
-    objects: dict[str, KubeObject]
+    objects: dict[str, KubeObject]  # by their uids
     pods: dict[str, Pod]
     owned: dict[str, list[Pod]]  # by the uids of their owners
-    all_pods: list[Pod]
 
-    def named(self, kind: str, name: str) -> KubeObject | None:
-        wanted = KINDS[kind]
-        return next(
-            (
-                each
-                for each in self.objects.values()
-                if (each.kind, each.group, each.name) == (wanted.kind, wanted.group, name)
-            ),
-            None,
-        )
+    def object(self, job: Registered) -> KubeObject | None:
+        """By its uid; of a submission that no look has shown, by its name."""
+        if job.uid:
+            return self.objects.get(job.uid)
+        kind = KINDS[job.kind]
+        wanted = (kind.kind, kind.group, job.name)
+        named = (each for each in self.objects.values() if (each.kind, each.group, each.name) == wanted)
+        return next(named, None)
 
     def pods_of(self, job: KubeObject) -> list[Pod]:
-        return self.owned.get(job.uid) or pods_of(job, self.all_pods)
-
-    def pods_of_uid(self, uid: str) -> list[Pod]:
-        return [each for each in self.all_pods if each.is_of(uid)]
+        return self.owned.get(job.uid) or pods_of(job, self.pods.values())
 
 
 def _look(kubectl: Kubectl, each: Followed, shown: _Shown, now_s: float) -> Followed:
@@ -154,15 +129,16 @@ def _look(kubectl: Kubectl, each: Followed, shown: _Shown, now_s: float) -> Foll
         if pod is None:
             return _missing(kubectl, each, [], now_s)
         return _read(each, [pod], lambda _ends: read_pod(pod, now_s), now_s)
-    found = shown.objects.get(job.uid)
-    if not job.uid and (same := shown.named(job.kind, job.name)):
-        if same.annotations.get(TOKEN_KEY) != job.token:
+    found = shown.object(job)
+    if found is None:
+        left = [pod for pod in shown.pods.values() if job.uid and pod.is_of(job.uid)]
+        return _missing(kubectl, each, left, now_s)
+    if not job.uid:
+        if found.annotations.get(TOKEN_KEY) != job.token:
             return each._replace(after=replace(each.before, gone_why=REPLACED))
-        found, job = same, replace(job, uid=same.uid, submit_s=same.created_s, completions=same.completions)
+        job = replace(job, uid=found.uid, submit_s=found.created_s, completions=found.completions)
         each.folder.register(job)
         each = each._replace(job=job)
-    if found is None:
-        return _missing(kubectl, each, shown.pods_of_uid(job.uid) if job.uid else [], now_s)
     own, read = shown.pods_of(found), KINDS[job.kind].read
     return _read(each, own, lambda ends: read(found, own, ends, now_s), now_s, found.limit_s)
 
@@ -176,13 +152,12 @@ def _read(
 ) -> Followed:
     ends = dict(each.before.ends)
     for pod in pods:
-        # the worst of its containers; kept although the pod may be removed, or the container restarted
-        if found := list(ends_of(pod)):
-            ends[pod.uid] = latest_failure(found) or found[0]
+        if end := end_of(pod):  # kept although the pod may be removed, or the container restarted
+            ends[pod.uid] = end
     ends = dict(list(ends.items())[-_MAX_ENDS:])
     reading = read(list(ends.values()))
     reading, stuck_since_s = _with_problem(each.before, reading, now_s)
-    row = job_row(each, reading, pods, limit_s)
+    row = _row(each, reading, pods, limit_s)
     return each._replace(
         after=replace(each.before, row=row, ends=ends, stuck_since_s=stuck_since_s), pods=tuple(pods)
     )
@@ -198,38 +173,28 @@ def _with_problem(before: SeenStatus, reading: Reading, now_s: float) -> tuple[R
     return reading, since_s
 
 
-def job_row(each: Followed, reading: Reading, pods: Sequence[Pod], limit_s: int | None = None) -> StatusRow:
-    """The row of a job."""
-    folder, job, before = each.folder, each.job, each.before.row
+def _row(each: Followed, reading: Reading, pods: Sequence[Pod], limit_s: int | None = None) -> StatusRow:
+    job, before, is_alive = each.job, each.before.row, reading.state.is_alive
     nodes = dict.fromkeys(pod.node for pod in pods if pod.node and (is_running(pod) or pod.has_ended))
     start_s = reading.start_s or (before.start_s if before else None)
     if reading.state is JobState.PENDING:
         start_s = None
-    return StatusRow(
-        job_id=folder.job_id,
-        state=reading.state,
-        raw_job_id=folder.job_id,
+    elif not (start_s or is_alive):
+        times = (end.started_s for end in each.before.ends.values())
+        start_s = min(filter(None, times), default=None)
+    return each.folder.row(
+        reading.state,
         reason=reading.reason,
         exit_code=reading.exit_code,
         submit_s=job.submit_s,
-        start_s=start_s or _first_start(each, reading),
-        end_s=None if reading.state.is_alive else reading.end_s,
+        start_s=start_s,
+        end_s=None if is_alive else reading.end_s,
         limit_s=limit_s,
         nodes=",".join(nodes) or (before.nodes if before else ""),
         name=job.full_name,
-        workdir="/",
-        stdout=str(folder.log),
-        stderr=str(folder.log),
         command=job.command,
         backend_state=reading.word,
     )
-
-
-def _first_start(each: Followed, reading: Reading) -> int | None:
-    times = [end.started_s for end in each.before.ends.values() if end.started_s]
-    if reading.state.is_alive or not times:
-        return None
-    return min(times)
 
 
 def _missing(kubectl: Kubectl, each: Followed, pods: Sequence[Pod], now_s: float) -> Followed:
@@ -252,7 +217,7 @@ def _missing(kubectl: Kubectl, each: Followed, pods: Sequence[Pod], now_s: float
 def _unseen(each: Followed) -> Followed:
     if each.before.row:
         return each
-    row = job_row(each, Reading(JobState.PENDING, "Kubernetes has not shown it yet"), [])
+    row = _row(each, Reading(JobState.PENDING, "Kubernetes has not shown it yet"), [])
     return each._replace(after=replace(each.before, row=row))
 
 

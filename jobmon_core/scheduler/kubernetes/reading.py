@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.kubernetes.pods import (
-    ends_of,
+    end_of,
     is_running,
     latest_failure,
     started_s,
@@ -18,7 +18,7 @@ from jobmon_core.scheduler.kubernetes.pods import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from jobmon_core.scheduler.kubernetes.objects import KubeObject, Pod
     from jobmon_core.scheduler.kubernetes.pods import PodEnd
@@ -134,9 +134,9 @@ def _suspended(job: KubeObject) -> str:
 
 def read_pod(pod: Pod, now_s: float) -> Reading:
     """A pod that no Job has made."""
-    if not pod.has_ended:
+    end = end_of(pod)
+    if end is None or not pod.has_ended:
         return from_pods([pod], [], now_s)
-    (end,) = ends_of(pod)
     word = "" if end.is_good else pod.reason
     return Reading(end.state, end.reason, word, end.exit_code, end.started_s, end.ended_s)
 
@@ -215,7 +215,7 @@ POD = "pod"
 WORDS = (*KINDS, POD)
 
 
-def pods_of(job: KubeObject, pods: Sequence[Pod]) -> list[Pod]:
+def pods_of(job: KubeObject, pods: Iterable[Pod]) -> list[Pod]:
     """The pods of an object: by its uid, or where others make them for it, by its name since it exists."""
     label = next((each.pod_label for each in _KINDS if (each.kind, each.group) == (job.kind, job.group)), "")
     return [

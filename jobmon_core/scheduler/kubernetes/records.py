@@ -7,7 +7,7 @@ FOLDER/7/job.log     the copy for its first pod; pod-1.log, pod-2.log ... for th
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler import services
@@ -16,6 +16,8 @@ from jobmon_core.scheduler.kubernetes.pods import PodEnd  # noqa: TC001 - json_c
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from jobmon_core.scheduler.kubernetes.objects import Pod
 
 FURTHER_LOGS = "pod-*.log"
 
@@ -82,6 +84,16 @@ class KubeJobFolder(services.JobFolder[Registered, SeenStatus]):
             submit_s=job.submit_s,
             further_logs=FURTHER_LOGS if job.has_several_pods else "",
         )
+
+
+class Followed(NamedTuple):
+    """A job with what is known of it before and after a look."""
+
+    folder: KubeJobFolder
+    job: Registered
+    before: SeenStatus
+    after: SeenStatus
+    pods: tuple[Pod, ...] = ()
 
 
 def find_folder(root: Path, uid: str) -> KubeJobFolder | None:

@@ -18,6 +18,7 @@ from jobmon_core import __version__
 from jobmon_core.domain.backends import url_of
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.node.health.pods import read_ray_status
+from jobmon_core.scheduler.json_values import at, dicts, text
 from jobmon_core.scheduler.ray.ray_job import RayFailed, RayJob, parse_job, parse_jobs
 from jobmon_core.system.http import HttpRequest, HttpResponse, NotSent, send
 from jobmon_core.system.runner import MAX_POD_BYTES, NotStarted, Ran, Runner
@@ -65,12 +66,11 @@ class RayApi:
     def version(self) -> Version:
         """Which Ray this is."""
         data = self._json("/api/version", _SHORT_S)
-        if not isinstance(data, dict) or not isinstance(data.get("ray_version"), str):
+        if not text(data, "ray_version"):
             raise RayFailed(
                 f"{self.service} answers, but it is not a Ray dashboard (its port is usually 8265)"
             )
-        session = data.get("session_name")
-        return Version(_release(data["ray_version"]), session if isinstance(session, str) else "")
+        return Version(_release(text(data, "ray_version")), text(data, "session_name"))
 
     def gcs_is_down(self) -> bool:
         """Whether the dashboard says that the GCS, which knows all jobs, does not answer."""
@@ -140,10 +140,9 @@ class RayApi:
         ]
         query = urlencode([("detail", "1"), ("limit", str(_LIMIT)), *filters])
         data = self._json(f"/api/v0/{kind}?{query}", TIMEOUT_S, _LIST_BYTES)
-        found = _at(data, "data", "result", "result")
-        if found is None:
+        if at(data, "data", "result", "result") is None:
             raise RayFailed(f"the dashboard sent no list of {kind}")
-        return _dicts(found)
+        return dicts(data, "data", "result", "result")
 
     def has_pending_nodes(self) -> bool:
         """Whether the autoscaler adds nodes; also if that is not known."""
@@ -154,8 +153,8 @@ class RayApi:
 
     def cluster_status(self) -> str:
         """The text of ``ray status``."""
-        status = _at(self._json("/api/cluster_status?format=1", TIMEOUT_S), "data", "clusterStatus")
-        if not isinstance(status, str):
+        status = text(self._json("/api/cluster_status?format=1", TIMEOUT_S), "data", "clusterStatus")
+        if not status:
             raise RayFailed("the dashboard sent no status of the cluster")
         return status
 
@@ -168,19 +167,16 @@ class RayApi:
 
     def gpus(self) -> list[dict[str, Any]]:
         """Those of all nodes."""
-        nodes = _at(self._json("/nodes?view=summary", TIMEOUT_S, _LIST_BYTES), "data", "summary")
-        if not isinstance(nodes, list):
+        data = self._json("/nodes?view=summary", TIMEOUT_S, _LIST_BYTES)
+        if not isinstance(at(data, "data", "summary"), list):
             raise RayFailed("the dashboard sent no list of nodes")
-        return [gpu for node in _dicts(nodes) for gpu in _dicts(node.get("gpus"))]
+        return [gpu for node in dicts(data, "data", "summary") for gpu in dicts(node, "gpus")]
 
     def submit(self, description: Mapping[str, object]) -> None:
         """Submit a job."""
         body = json.dumps(description).encode()
         data = self._decoded(self._send("POST", "/api/jobs/", TIMEOUT_S, body=body))
-        name = None
-        if isinstance(data, dict):
-            name = data.get("submission_id") or data.get("job_id")
-        if not isinstance(name, str):
+        if not (text(data, "submission_id") or text(data, "job_id")):
             raise RayFailed("the dashboard sent no id of the job")
 
     def has_package(self, name: str) -> bool:
@@ -229,24 +225,11 @@ class RayApi:
             what = "no token" if answer.status == _UNAUTHORIZED[0] else "a wrong token"
             why = f"the Ray dashboard {self.service} got {what} (HTTP {answer.status}); {HINT}"
             raise RayFailed(why, answer.status)
-        text = " ".join(answer.body[:20_000].decode("utf-8", "replace").split())
-        if len(text) > _MAX_SHOWN:
-            text = f"... {text[-_MAX_SHOWN:]}"
-        why = f"the Ray dashboard {self.service} answered HTTP {answer.status}: {text}"
+        said = " ".join(answer.body[:20_000].decode("utf-8", "replace").split())
+        if len(said) > _MAX_SHOWN:
+            said = f"... {said[-_MAX_SHOWN:]}"
+        why = f"the Ray dashboard {self.service} answered HTTP {answer.status}: {said}"
         raise RayFailed(why.rstrip(": "), answer.status)
-
-
-def _at(data: object, *keys: str) -> object:
-    """The value below these keys."""
-    for key in keys:
-        data = data.get(key) if isinstance(data, dict) else None
-    return data
-
-
-def _dicts(entries: object) -> list[dict[str, Any]]:
-    if not isinstance(entries, list):
-        return []
-    return [each for each in entries if isinstance(each, dict)]
 
 
 def without_marks(body: bytes) -> bytes:
@@ -338,10 +321,10 @@ class PodApi(RayApi):
         self, method: str, path: str, timeout_s: float, max_bytes: int = 1 << 20, body: bytes = b""
     ) -> HttpResponse:
         check_names(self.pod, self.namespace)
-        text, stdin = ("", ()) if method == "GET" else (f"{b64encode(body).decode()}\n", ("-i",))
+        sent, stdin = ("", ()) if method == "GET" else (f"{b64encode(body).decode()}\n", ("-i",))
         request = ("python3", "-c", _REQUEST, method, path, str(max_bytes), str(timeout_s))
         command = ("kubectl", "exec", "-n", self.namespace, self.pod, *stdin, "--", *request)
-        ran = self.runner.feed(command, text, timeout_s + _KUBECTL_S)
+        ran = self.runner.feed(command, sent, timeout_s + _KUBECTL_S)
         if not isinstance(ran, Ran):
             raise RayFailed(ran.error_text, is_sent=not isinstance(ran, NotStarted))
         status, _, answered = ran.stdout.partition("\n")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core.domain.backends import RAY_SHORT
 from jobmon_core.domain.humanize import listed
+from jobmon_core.scheduler.json_values import dicts, text
 from jobmon_core.scheduler.ray.cluster_state import SUPERVISOR
 
 if TYPE_CHECKING:
@@ -38,23 +39,19 @@ def demands_of(
     """What the pending entries of the state API wait for."""
     found = []
     for actor in actors:
-        name = str(actor.get("name") or "")
+        name = text(actor, "name")
         if name.startswith(SUPERVISOR):
-            sid = name.removeprefix(SUPERVISOR)
-            found.append(Demand("", sid, "the entrypoint", (_resources(actor.get("required_resources")),)))
+            needs = _resources(actor.get("required_resources"))
+            found.append(Demand("", name.removeprefix(SUPERVISOR), "the entrypoint", (needs,)))
     for task in tasks:
-        what = "the task"
-        if task.get("type") == "ACTOR_CREATION_TASK":
-            what = "the actor"
-        name = str(task.get("name") or "").removesuffix(".__init__")
+        what = "the actor" if task.get("type") == "ACTOR_CREATION_TASK" else "the task"
+        name = text(task, "name").removesuffix(".__init__")
         needs = _resources(task.get("required_resources"))
-        found.append(Demand(str(task.get("job_id") or ""), "", f"{what} {name[:40]}", (needs,)))
+        found.append(Demand(text(task, "job_id"), "", f"{what} {name[:40]}", (needs,)))
     for group in groups:
-        stats, bundles = group.get("stats"), group.get("bundles")
-        is_infeasible = isinstance(stats, dict) and stats.get("scheduling_state") == "INFEASIBLE"
-        needs_of = [each.get("unit_resources") for each in bundles or () if isinstance(each, dict)]
-        driver, needs_all = str(group.get("creator_job_id") or ""), tuple(map(_resources, needs_of))
-        found.append(Demand(driver, "", "a placement group", needs_all, is_infeasible))
+        is_infeasible = text(group, "stats", "scheduling_state") == "INFEASIBLE"
+        bundles = tuple(_resources(each.get("unit_resources")) for each in dicts(group, "bundles"))
+        found.append(Demand(text(group, "creator_job_id"), "", "a placement group", bundles, is_infeasible))
     return found
 
 

@@ -1,12 +1,13 @@
 """The local copy of a driver's log. Ray gives only the last lines; each answer is joined to the one before.
 
-A copy is two files: the log, which loses its beginning when it is too large, and the latest answer with the
-size that the log had then. So one that was cut off while it was written is repaired by the next answer.
+A copy is two files: the log, which becomes ``driver.log.1`` when it is too large, and the latest answer with
+the size that the log had then. So one that was cut off while it was written is repaired by the next answer.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon_core.scheduler.ray.api import MAX_TAIL_BYTES
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 LINES = 1000
 _MAX_COPY_BYTES = 64 << 20
-_KEPT_BYTES = 16 << 20
 GAP = b"[jobmon: lines of the driver's log are missing here; Ray keeps the whole log]\n"
 
 
@@ -52,14 +52,16 @@ def add_to_copy(folder: Path, tail: bytes, lines: int = LINES) -> None:
         text = GAP + text
     if not text and log.exists():
         return
+    if size > _MAX_COPY_BYTES:
+        with suppress(FileNotFoundError):
+            os.replace(log, f"{log}.1")  # noqa: PTH105 - one call that names both
+        size = 0
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.truncate(size)
         file.seek(size)
         file.write(text)
     size += len(text)
-    if size > _MAX_COPY_BYTES:
-        size = _shorten(log)
     write_atomically(state, b"%d\n" % size + tail, durable=False)
 
 
@@ -70,15 +72,6 @@ def _state(path: Path) -> tuple[int, bytes]:
         return int(size), tail
     except (OSError, ValueError):
         return 0, b""
-
-
-def _shorten(log: Path) -> int:
-    with log.open("rb") as file:
-        file.seek(-_KEPT_BYTES, os.SEEK_END)
-        file.readline()
-        kept = GAP + file.read()
-    write_atomically(log, kept, durable=False)
-    return len(kept)
 
 
 def copy_message(folder: Path, message: str) -> None:

@@ -89,7 +89,9 @@ def _look(api: RayApi, version: Version, each: _Followed, by_name: Mapping[str, 
         try:
             entry = api.job(job.name)
         except RayFailed:
-            return each._replace(after=before if before.row else replace(before, row=unseen_row(folder, job)))
+            return each._replace(
+                after=before if before.row else replace(before, row=_unseen_row(folder, job))
+            )
     if entry is None:
         return each._replace(after=_missing(each, version))
     if entry.name != job.name or not job.is_entry(entry, version.session):
@@ -97,11 +99,13 @@ def _look(api: RayApi, version: Version, each: _Followed, by_name: Mapping[str, 
     if not job.is_confirmed:
         folder.register(replace(job, is_confirmed=True, session=version.session, start_s=entry.start_s))
     reading = _reading(api, entry)
-    row = job_row(folder, job, before, entry, reading)
-    driver = entry.job_id or before.driver
-    return each._replace(
-        entry=entry, after=replace(before, row=row, gone_why=reading.ended_unknown_why, driver=driver)
+    after = replace(
+        before,
+        row=_row(each, entry, reading),
+        gone_why=reading.ended_unknown_why,
+        driver=entry.job_id or before.driver,
     )
+    return each._replace(entry=entry, after=after)
 
 
 def _reading(api: RayApi, entry: RayJob) -> EntryReading:
@@ -117,50 +121,34 @@ def _missing(each: _Followed, version: Version, why: str = DELETED) -> SeenStatu
     folder, job, before, *_ = each
     if not job.is_confirmed:
         if folder.may_appear(job):
-            return replace(before, row=unseen_row(folder, job))
+            return replace(before, row=_unseen_row(folder, job))
         return replace(before, gone_why=_NEVER_SEEN)
     is_forgotten = job.session != version.session
     return replace(before, gone_why=FORGOTTEN if is_forgotten else why)
 
 
-def unseen_row(folder: RayJobFolder, job: Registered) -> StatusRow:
-    """Of a job that Ray has not shown yet."""
-    reason = "Ray has not shown it yet"
-    return StatusRow(
-        folder.job_id,
-        JobState.PENDING,
-        folder.job_id,
-        reason=reason,
-        name=job.name,
-        workdir=job.workdir or "/",
-    )
+def _unseen_row(folder: RayJobFolder, job: Registered) -> StatusRow:
+    return folder.row(JobState.PENDING, reason="Ray has not shown it yet", name=job.name)
 
 
-def job_row(
-    folder: RayJobFolder, job: Registered, before: SeenStatus, entry: RayJob, reading: EntryReading
-) -> StatusRow:
-    """Ray does not say when the job began to run."""
-    return StatusRow(
-        job_id=folder.job_id,
-        state=reading.state,
-        raw_job_id=folder.job_id,
+def _row(each: _Followed, entry: RayJob, reading: EntryReading) -> StatusRow:
+    return each.folder.row(
+        reading.state,
         reason=reading.reason,
         exit_code=reading.exit_code,
         signal=reading.signal,
         submit_s=entry.start_s,
-        start_s=_start_s(before, entry),
+        start_s=_start_s(each.before, entry),
         end_s=None if reading.state.is_alive else entry.end_s,
         nodes=entry.node_ip,
-        name=job.name,
-        workdir=job.workdir or "/",
-        stdout=str(folder.log),
-        stderr=str(folder.log),
+        name=each.job.name,
         command=entry.entrypoint,
         backend_state=entry.status,
     )
 
 
 def _start_s(before: SeenStatus, entry: RayJob) -> int | None:
+    """Ray does not say when the job began to run."""
     if entry.status == "PENDING" or (entry.is_submission and entry.exit_code is None and not entry.node_id):
         return None
     row = before.row

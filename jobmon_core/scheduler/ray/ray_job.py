@@ -7,11 +7,12 @@ when it loses sight of a driver that runs on, and SUCCEEDED for any driver that 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.backends import RAY_LOST, STOPPED
 from jobmon_core.domain.errors import SchedulerUnavailable
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.scheduler.json_values import number, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -113,29 +114,22 @@ def parse_jobs(entries: Iterable[object]) -> list[RayJob]:
 
 def parse_job(data: object) -> RayJob | None:
     """None if the entry cannot be read."""
-    if not isinstance(data, dict) or not isinstance(data.get("status"), str):
-        return None
-    driver = data.get("driver_info")
-    driver = driver if isinstance(driver, dict) else {}
-    metadata = data.get("metadata")
     job = RayJob(
-        submission_id=_text(data, "submission_id"),
-        job_id=_text(data, "job_id") or _text(driver, "id"),
-        is_submission=data.get("type") != "DRIVER",
-        status=data["status"],
-        message=_text(data, "message"),
-        error_type=_text(data, "error_type"),
-        exit_code=_whole(data.get("driver_exit_code"), _MAX_CODE),
-        entrypoint=_text(data, "entrypoint"),
-        start_s=_seconds(data.get("start_time")),
-        end_s=_seconds(data.get("end_time")),
-        node_id=_text(data, "driver_node_id"),
-        node_ip=_text(driver, "node_ip_address"),
-        token=_text(metadata, SUBMISSION_KEY) if isinstance(metadata, dict) else "",
+        submission_id=text(data, "submission_id"),
+        job_id=text(data, "job_id") or text(data, "driver_info", "id"),
+        is_submission=text(data, "type") != "DRIVER",
+        status=text(data, "status"),
+        message=text(data, "message"),
+        error_type=text(data, "error_type"),
+        exit_code=_whole(data, "driver_exit_code", _MAX_CODE),
+        entrypoint=text(data, "entrypoint"),
+        start_s=_seconds(data, "start_time"),
+        end_s=_seconds(data, "end_time"),
+        node_id=text(data, "driver_node_id"),
+        node_ip=text(data, "driver_info", "node_ip_address"),
+        token=text(data, "metadata", SUBMISSION_KEY),
     )
-    if job.name:
-        return job
-    return None
+    return job if job.name and job.status else None
 
 
 def read_job(job: RayJob) -> EntryReading:
@@ -175,21 +169,11 @@ def _old_error_type(message: str) -> str:
     return next((kind for start, kind in _OLD_MESSAGES.items() if message.startswith(start)), "")
 
 
-def _text(data: dict[str, Any], key: str) -> str:
-    value = data.get(key)
-    if isinstance(value, str):
-        return value
-    return ""
+def _whole(data: object, key: str, limit: int) -> int | None:
+    value = number(data, key)
+    return value if value is not None and abs(value) <= limit else None
 
 
-def _whole(value: object, limit: int) -> int | None:
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= limit:
-        return value
-    return None
-
-
-def _seconds(value: object) -> int | None:
-    number = _whole(value, _MAX_TIME_MS)
-    if number is None or number <= 0:
-        return None
-    return number // 1000
+def _seconds(data: object, key: str) -> int | None:
+    at_ms = _whole(data, key, _MAX_TIME_MS)
+    return at_ms // 1000 if at_ms and at_ms > 0 else None

@@ -29,7 +29,6 @@ class Registered(services.RegisteredJob):
     at_s: float = 0.0
     is_confirmed: bool = True  # whether Ray has ever shown it; else see `SubmitAttempt`
     entrypoint: str = ""
-    workdir: str = ""
     start_s: int | None = None
     token: str = ""
 

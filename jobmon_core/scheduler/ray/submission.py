@@ -68,7 +68,6 @@ class RaySubmission(JobSubmission[Registered]):
             at_s=time.time(),
             is_confirmed=False,
             entrypoint=str(self.request["entrypoint"]),
-            workdir="/",
             token=uuid.uuid4().hex,
         )
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.scheduler.kubernetes.objects import read_list
-from jobmon_core.scheduler.kubernetes.pods import ends_of, latest_failure, wait_of
+from jobmon_core.scheduler.kubernetes.pods import end_of, wait_of
 from jobmon_core.scheduler.kubernetes.reading import KINDS, Reading, pods_of, read_pod
 from tests.support.fake_kubectl import BACKOFF, COMPLETE, RECORDINGS, Json, condition, job, pod
 
@@ -29,8 +29,7 @@ def reading(word: str, *items: Json) -> Reading:
     kind = KINDS[word]
     (found,) = [each for each in objects if (each.kind, each.group) == (kind.kind, kind.group)]
     own = pods_of(found, pods)
-    ends = [latest_failure(list(ends_of(each))) or next(ends_of(each)) for each in own if [*ends_of(each)]]
-    return kind.read(found, own, ends, NOW_S)
+    return kind.read(found, own, [end for each in own if (end := end_of(each))], NOW_S)
 
 
 def other(api: str, kind: str, status: Json, **spec: object) -> Json:
