@@ -303,7 +303,7 @@ class SubmitJob:
         try:
             self._ctx.store.save(job)
         except JobmonError as error:  # without a state file, `recover` cannot find it
-            self._tell_unwatched(submitted, error, f"jobmon watch {submitted.ref}")
+            self._tell_unwatched(submitted, error, f"jobmon watch {submitted.ref}", settings)
             return
         self.saved = job
         for record in (self._attempt.record if self._attempt else None, self._on_saved):
@@ -326,8 +326,12 @@ class SubmitJob:
 
             add_sentinel(self._ctx, job, self._tell, Runner())
 
-    def _tell_unwatched(self, submitted: Submitted, error: Exception, remedy: str) -> None:
-        self._tell(f"job {submitted.ref} is submitted, but not watched: {error}; `{remedy}` tries again")
+    def _tell_unwatched(
+        self, submitted: Submitted, error: Exception, remedy: str, lost: JobSettings | None = None
+    ) -> None:
+        what = f"job {submitted.ref} is submitted, but not watched"
+        without = ", without restarts" if lost and lost.attempt else ""
+        self._tell(f"{what}: {error}; `{remedy}` tries again{without}")
 
 
 def _mentions_restarts(folder: str) -> bool:

@@ -92,9 +92,12 @@ class Section:
 
     def number(self, key: str, default: float, at_least: float, at_most: float = _MAX_NUMBER) -> float:
         """Return a number from ``at_least`` to ``at_most``."""
+        is_missing = key not in self._unread
         value = self._take(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.fault(key, f"expected a number, found {_kind(value)}")
+        elif is_missing and value < at_least:
+            self.fault(key, "missing")
         elif value < at_least:
             self.fault(key, f"must be at least {at_least:g}, found {value}")
         elif not value <= at_most:  # NaN too

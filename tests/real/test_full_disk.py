@@ -33,6 +33,8 @@ def test_with_a_full_disk_a_job_is_submitted_and_can_be_watched_later(user: User
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"jobmon: job {job_id} is submitted, but not watched: {user.home}/state/")
     assert line.endswith(f"No space left on device; `jobmon watch {job_id}` tries again")
+    lacking = user.jobmon("submit", "--restart", "--wrap", "exit 0").stderr.splitlines()[-1]
+    assert lacking.endswith(" tries again, without restarts")
     assert list((user.home / "state").glob("*.json")) == []
     disk.free()
     assert user.jobmon("watch", str(job_id)).returncode == 0

@@ -84,6 +84,8 @@ def test_faults_of_budgets_name_the_budget() -> None:
     assert [fault.split(":")[0] for fault in faults_of(budgets=[wrong])] == [
         *("budgets[0].name", "budgets[0].amount", "budgets[0].match", "budgets[0].per", "budgets[0].limit")
     ]
+    del good["amount"]
+    assert faults_of(budgets=[good]) == ["budgets[0].amount: missing"]
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,8 @@ def test_only(facts: Facts) -> Finding:
         return unknown("the job is not for Slurm, or its script cannot be read")
     if answer.accepted is None:
         return warned(
-            f"Slurm did not say whether it accepts the job: {answer.text}", "Check again once Slurm answers."
+            f"Slurm did not say whether it accepts the job: {answer.text}",
+            "Check again when, or where, Slurm answers.",
         )
     if not answer.accepted:
         return failed(
