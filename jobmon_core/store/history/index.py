@@ -165,12 +165,14 @@ def _updated(folder: Path, path: Path | None) -> sqlite3.Connection:
             index.execute(f"PRAGMA {pragma}")
         index.execute("BEGIN IMMEDIATE")
         _create_tables(index)
-        with _no_collection():
-            _read_on(index, folder)
+        gc.disable()  # there is no garbage, and looking for it takes half of the time
+        _read_on(index, folder)
         index.execute("COMMIT")
     except BaseException:
         index.close()
         raise
+    finally:
+        gc.enable()
     return index
 
 
@@ -231,15 +233,3 @@ def _where(wanted: Wanted) -> tuple[str, dict[str, object]]:
 
 def _on_node(nodes: str | None, pattern: str) -> bool:
     return any(fnmatchcase(name, pattern) for name in names_of(nodes or ""))
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Collect no garbage: there is none, and looking for it takes half of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -49,7 +49,7 @@ def test_nothing_is_made_in_the_home_if_there_is_none(ctx: Context) -> None:
 def test_the_last_run_that_ran_out_of_memory_is_named(ctx: Context) -> None:
     run = _GOOD._replace(job_id=12, started_s=5, outcome="failure", cause="cuda_oom")
     item = _past(ctx, run)["past_runs"]
-    text = "the last run, 12, ran out of memory (cuda_oom)"
+    text = "the last run, 12, ran out of GPU memory"
     assert (item.severity, item.text) == (Severity.WARNING, text)
 
 

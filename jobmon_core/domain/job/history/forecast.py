@@ -27,9 +27,11 @@ LEAST_FAILED = 4  # of these, by one cause, the latest among them
 NEEDS_OF = 10  # the latest runs that show what the next one needs
 _LEAST_RUNS = 3  # successful ones
 MEMORY, TIME, GPU_MEMORY = "host_oom_kill", "slurm_timeout", "cuda_oom"
+PYTHON_MEMORY = "python_memory_error"
 _BY_STATE = {JobState.OUT_OF_MEMORY: MEMORY, JobState.TIMEOUT: TIME}  # accounting alone knows no cause
 _WORDS = {
     MEMORY: "ran out of memory",
+    PYTHON_MEMORY: "ran out of memory",
     GPU_MEMORY: "ran out of GPU memory",
     TIME: "reached their time limit",
 }
@@ -49,6 +51,8 @@ class Forecast(NamedTuple):
     def sentence(self) -> str:
         """What is known."""
         words = _WORDS.get(self.cause, f"failed with {self.cause}")
+        if self.jobs == 1:
+            return f"the last run, {self.latest.ref}, {words.replace('their', 'its')}"
         return f"{self.failures} of the last {self.jobs} jobs of this name or script {words}"
 
 
@@ -77,6 +81,14 @@ def forecast(alike: Iterable[HistoryRecord]) -> Forecast | None:
     memory = max(run.memory_requested or 0 for run in failed)
     limit_s = max(run.limit_s or 0 for run in failed)
     return Forecast(cause, failures, len(last), failed[0], memory, limit_s)
+
+
+def last_failure(alike: Iterable[HistoryRecord]) -> Forecast | None:
+    """Return by what the last run failed, if it lacked something: the next one may lack it too."""
+    last = next((run for run in alike if run.started_s), None)
+    if last is None or (cause := cause_of_failure(last)) not in _WORDS:
+        return None
+    return Forecast(cause, 1, 1, last, last.memory_requested or 0, last.limit_s or 0)
 
 
 def _last_jobs(alike: Iterable[HistoryRecord]) -> list[list[HistoryRecord]]:

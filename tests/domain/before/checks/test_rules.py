@@ -167,9 +167,9 @@ def test_a_signal_and_its_trap_may_be_written_as_a_name_or_a_number(trap: str, s
     [
         ("120", _RUN, Severity.INFO, "the longest completed run, 8123, took 1h"),
         ("60", _RUN, Severity.WARNING, "8123 took 1h, and the time limit is 1h"),
-        ("120", _TIMED_OUT, Severity.WARNING, "reached its limit of 2h"),
-        ("180", _TIMED_OUT, Severity.INFO, "ended TIMEOUT"),
-        ("120", _FAILED._replace(cause="cuda_oom.fragments"), Severity.WARNING, "of memory (cuda_oom)"),
+        ("120", _TIMED_OUT, Severity.WARNING, "8123, reached its time limit of at most 2h"),
+        ("180", _TIMED_OUT, Severity.INFO, "this one requests 3h"),
+        ("120", _FAILED._replace(cause="cuda_oom.fragments"), Severity.WARNING, "ran out of GPU memory"),
         ("120", _FAILED._replace(state="OUT_OF_MEMORY"), Severity.WARNING, "ran out of memory"),
         ("120", _FAILED, Severity.INFO, "8123, ended FAILED"),
     ],

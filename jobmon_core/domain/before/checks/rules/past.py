@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from jobmon_core.domain.before.checks.facts import Facts
 from jobmon_core.domain.finding import Finding, passed, unknown, warned
@@ -18,24 +18,24 @@ from jobmon_core.domain.job.efficiency.advice import (
 from jobmon_core.domain.job.history.forecast import (
     GPU_MEMORY,
     MEMORY,
+    PYTHON_MEMORY,
     TIME,
     Forecast,
     Needs,
-    cause_of_failure,
     forecast,
+    last_failure,
     needs,
 )
 from jobmon_core.domain.job.history.nodes import SuspectNode
-from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.history.totals import names_of
 from jobmon_core.domain.slurm.states import JobState
 
 _HOUR_S = 3600
-_OUT_OF_MEMORY = ("cuda_oom", "host_oom_kill", "python_memory_error")
 _NARROW = 1.05  # a time limit below so many times the longest completed run is too narrow
 _SMALL_GPU_HOURS = 24.0
 _REMEDIES = {
     MEMORY: "Request more memory, or use less.",
+    PYTHON_MEMORY: "Request more memory, or use less.",
     GPU_MEMORY: "Lower the batch size, unless you have done so.",
     TIME: "Request more time, or resume from a checkpoint.",
 }
@@ -44,31 +44,14 @@ _REMEDIES = {
 def past_runs(facts: Facts) -> Finding:
     """The last runs did not fail by a cause that this one may have, too, and the time limit is enough."""
     limit_s = facts.time_limit_s
-    if found := forecast(facts.alike):
+    if found := forecast(facts.alike) or last_failure(facts.alike):
         return _likely(facts, found)
     started = [run for run in facts.alike if run.started_s]
     if not started:
         return passed("the history has no earlier run of this name or script", _small_first(facts))
-    last = started[0]
-    cause = cause_of_failure(last)
-    if cause in _OUT_OF_MEMORY:
-        return warned(
-            f"the last run, {last.ref}, ran out of memory ({cause})",
-            "Lower the batch size or ask for more memory, unless you have done so.",
-        )
-    had_s = last.limit_s or last.run_s
-    if cause == TIME and limit_s and limit_s <= had_s:
-        return warned(
-            f"the last run, {last.ref}, reached its limit of {duration(had_s)}",
-            "Ask for more time, unless it resumes where that one ended.",
-        )
-    return _compared(started, limit_s)
-
-
-def _compared(runs: Sequence[HistoryRecord], limit_s: float | None) -> Finding:
-    done = [run for run in runs if run.state == JobState.COMPLETED]
+    done = [run for run in started if run.state == JobState.COMPLETED]
     if not done:
-        return passed(f"the last run, {runs[0].ref}, ended {runs[0].state}")
+        return passed(f"the last run, {started[0].ref}, ended {started[0].state}")
     longest = max(done, key=lambda run: run.run_s)
     if limit_s is not None and limit_s < longest.run_s * _NARROW:
         return warned(
