@@ -28,7 +28,6 @@ from benchmarks.timed_logs import Recording, read_timed_logs
 from jobmon_core.domain.job.history.baseline import (
     COMPARED,
     Comparison,
-    RunSoFar,
     Usual,
     compared,
     has_pace,
@@ -96,7 +95,7 @@ def tells_slower(looks: Iterable[tuple[float, float | None]], unit: str, five: t
     known = Comparison(0.0, Usual(unit, five))
     for at_s, pace in looks:
         run = HistoryRecord(1, 0, at_s, unit=unit, step_s=pace)
-        known, events = compared(known, RunSoFar(at_s, run))
+        known, events = compared(known, run)
         if any(event.kind is EventKind.SLOW for event in events):
             return True
     return False

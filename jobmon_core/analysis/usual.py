@@ -11,7 +11,6 @@ from jobmon_core.domain.job.history.baseline import (
     SLOWER,
     WAIT,
     Comparison,
-    RunSoFar,
     Usual,
     compared,
     has_gpu_use,
@@ -58,7 +57,7 @@ def look_at_usual(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Eve
     if look.telemetry and is_due and (known.usual.memory_peak or known.usual.idle_percent):
         run = _with_measures(run, before, look.telemetry, known)
         known = known._replace(measured_s=look.now_s)
-    after, events = compared(known, RunSoFar(look.now_s, run, _late_s(before, look), _told(before)))
+    after, events = compared(known, run, _late_s(before, look), _told(before))
     return replace(before, compared=after), events
 
 
@@ -91,7 +90,7 @@ def look_at_wait(
     )
     if known.told or highest_s is None or run.wait_s is None:
         return before, (), None
-    after, events = compared(known._replace(usual=usual), RunSoFar(now_s, run))
+    after, events = compared(known._replace(usual=usual), run)
     if not events:
         return before, (), now_s + max(0.0, highest_s - run.wait_s)
     events = tuple(replace(each, text=f"has {each.text}") for each in events)

@@ -11,10 +11,9 @@ from jobmon_core.domain.backends import BY_TEXT, DEFAULT_BACKEND
 from jobmon_core.domain.before.pending.model import PendingFacts, PendingJob
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.job.history.nodes import suspect_nodes
-from jobmon_core.domain.job.history.totals import names_of
 from jobmon_core.domain.job.tracking.reopen import without_duplicates
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
-from jobmon_core.domain.slurm.rows import NotListed, Unreachable
+from jobmon_core.domain.slurm.rows import NotListed, Unreachable, node_names
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.lifecycle.health import find_watched
 from jobmon_core.scheduler.backends import display_name, find_backend
@@ -83,7 +82,7 @@ def why_pending(ctx: Context, argument: str) -> PendingAnswer:
 
 def _suspects(ctx: Context, nodes: str) -> tuple[SuspectNode, ...]:
     found = suspect_nodes(recent(ctx.home.history, ctx.clock.now()), ctx.clock.now()) if nodes else []
-    return tuple(each for each in found if each.node in names_of(nodes))
+    return tuple(each for each in found if each.node in node_names(nodes))
 
 
 def _ended(ctx: Context, ref: JobRef) -> PendingJob | None:

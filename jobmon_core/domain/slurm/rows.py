@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
+from functools import lru_cache
 from itertools import product
 from typing import ClassVar
 
@@ -143,6 +144,7 @@ _RANGE = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
 _MAX_RANGE = 100_000
 
 
+@lru_cache(4096)
 def node_names(expression: str) -> tuple[str, ...]:
     """A damaged range counts as one name."""
     return tuple(name for each in _NAME.findall(expression) for name in _expanded(each))

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job.history.record import HistoryKey, HistoryRecord
-from jobmon_core.domain.job.history.totals import RunTotals, by_node, names_of
+from jobmon_core.domain.job.history.totals import RunTotals, by_node
+from jobmon_core.domain.slurm.rows import node_names
 from jobmon_core.store.history.lines import MAX_LINE_BYTES, read_lines
 from jobmon_core.system.files import open_private, remove_file
 from jobmon_core.system.filesystem import Filesystem, LockScope
@@ -232,4 +233,4 @@ def _where(wanted: Wanted) -> tuple[str, dict[str, object]]:
 
 
 def _on_node(nodes: str | None, pattern: str) -> bool:
-    return any(fnmatchcase(name, pattern) for name in names_of(nodes or ""))
+    return any(fnmatchcase(name, pattern) for name in node_names(nodes or ""))

@@ -20,7 +20,7 @@ from jobmon_core.domain.job.history.record import median
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from jobmon_core.domain.job.history.record import HistoryRecord
     from jobmon_core.domain.logs.progress.model import History
@@ -205,15 +205,6 @@ class Comparison(NamedTuple):
     ongoing: tuple[str, ...] = ()  # those of them that still hold
 
 
-class RunSoFar(NamedTuple):
-    """What one look found of a running task."""
-
-    now_s: float
-    run: HistoryRecord  # with those of its figures that can be judged now
-    late_s: float | None = None  # for how long it has run without progress; None if there is some
-    known: tuple[str, ...] = ()  # ids of what it was told of by other rules
-
-
 def has_pace(history: History) -> bool:
     """Whether the pace so far is, as a rule, that of the whole run."""
     samples = history.samples
@@ -225,42 +216,53 @@ def has_gpu_use(measured_s: float, usual: Usual) -> bool:
     return bool(usual.run_s) and measured_s >= max(_MIN_GPU_S, _MIN_GPU_SHARE * median(usual.run_s))
 
 
-def compared(before: Comparison, seen: RunSoFar) -> tuple[Comparison, tuple[Event, ...]]:
-    """Return the comparison after one more look, and what is new."""
-    found = {each.id: each for each in (*unlike(seen.run, before.usual, "JOBID"), *_late(before, seen))}
-    slow_since_s = None
-    if SLOWER in found:
-        slow_since_s = before.slow_since_s or seen.now_s
-        if seen.now_s - slow_since_s < _LASTS * (seen.now_s - before.started_s):
-            del found[SLOWER]
-    after, new, over = _with_news(before._replace(slow_since_s=slow_since_s), seen, found)
-    recoveries = (
-        Event(seen.now_s, EventKind.RECOVERED, _OVER[name], ended=_kind(name), subject=name) for name in over
-    )
-    return after, (*(_event(each, seen) for each in new), *recoveries)
+def compared(
+    before: Comparison, run: HistoryRecord, late_s: float | None = None, known: tuple[str, ...] = ()
+) -> tuple[Comparison, tuple[Event, ...]]:
+    """Return the comparison after one more look, and what is new.
 
-
-def _with_news(
-    before: Comparison, seen: RunSoFar, found: Mapping[str, Finding]
-) -> tuple[Comparison, list[Finding], list[str]]:
-    """Return the comparison with what is told now, what that is, and the ids of what is over."""
-    told = (*before.told, *(name for name in seen.known if name not in before.told))
+    Of the running ``run``, only figures that can be judged now are known. ``late_s``: for how long it has run
+    without progress; None if there is some. ``known``: ids of what it was told of by other rules.
+    """
+    now_s = run.noted_s
+    found, slow_since_s = _found(before, run, late_s)
+    told = tuple(dict.fromkeys((*before.told, *known)))
     new = [each for each in found.values() if each.id not in told]
-    over = [name for name in before.ongoing if name not in found and _is_judged(name, seen)]
+    over = [name for name in before.ongoing if name not in found and _is_judged(name, run)]
     begun = [each.id for each in new if each.id in _OVER]
     after = before._replace(
+        slow_since_s=slow_since_s,
         told=(*told, *(each.id for each in new)),
         ongoing=tuple(name for name in (*before.ongoing, *begun) if name not in over),
     )
-    return after, new, over
+    recoveries = [_recovery(name, now_s) for name in over]
+    return after, (*(_event(each, now_s, late_s) for each in new), *recoveries)
 
 
-def _event(found: Finding, seen: RunSoFar) -> Event:
+def _found(
+    before: Comparison, run: HistoryRecord, late_s: float | None
+) -> tuple[dict[str, Finding], float | None]:
+    """Return in what a run stands out, by id, and since when each look found it slow."""
+    now_s = run.noted_s
+    found = {each.id: each for each in (*unlike(run, before.usual, "JOBID"), *_late(before.usual, late_s))}
+    if SLOWER not in found:
+        return found, None
+    slow_since_s = before.slow_since_s or now_s
+    if now_s - slow_since_s < _LASTS * (now_s - before.started_s):
+        del found[SLOWER]
+    return found, slow_since_s
+
+
+def _recovery(name: str, now_s: float) -> Event:
+    return Event(now_s, EventKind.RECOVERED, _OVER[name], ended=_kind(name), subject=name)
+
+
+def _event(found: Finding, now_s: float, late_s: float | None) -> Event:
     text = found.text.removeprefix("this run ").removeprefix("is ")
     title = found.id.replace("_", " ").capitalize().replace("gpu", "GPU")
-    event = Event(seen.now_s, _kind(found.id), text, subject=found.id, advice=found.advice, title=title)
-    if found.id == LATE and seen.late_s:
-        return replace(event, lasting_s=(seen.late_s,))
+    event = Event(now_s, _kind(found.id), text, subject=found.id, advice=found.advice, title=title)
+    if found.id == LATE and late_s:
+        return replace(event, lasting_s=(late_s,))
     return event
 
 
@@ -268,19 +270,19 @@ def _kind(name: str) -> EventKind:
     return _KINDS.get(name, EventKind.UNUSUAL)
 
 
-def _is_judged(name: str, seen: RunSoFar) -> bool:
-    figures = {SLOWER: seen.run.step_s, LESS_GPU: seen.run.gpu_percent}
+def _is_judged(name: str, run: HistoryRecord) -> bool:
+    figures = {SLOWER: run.step_s, LESS_GPU: run.gpu_percent}
     return name == LATE or figures.get(name) is not None
 
 
-def _late(before: Comparison, seen: RunSoFar) -> Iterator[Finding]:
+def _late(usual: Usual, late_s: float | None) -> Iterator[Finding]:
     """Yield a finding if the run shows no progress for longer than runs like it need to begin."""
-    usual, timeout_s = before.usual.first_progress_s, before.usual.launch_timeout_s
-    if seen.late_s is None or timeout_s is None or seen.late_s < timeout_s:
+    timeout_s = usual.launch_timeout_s
+    if late_s is None or timeout_s is None or late_s < timeout_s:
         return
-    texts = [duration(each) for each in usual]
+    texts = [duration(each) for each in usual.first_progress_s]
     text = (
-        f"started {duration(seen.late_s)} ago, but its log shows no progress; the last {len(usual)} runs of "
+        f"started {duration(late_s)} ago, but its log shows no progress; the last {len(texts)} runs of "
         f"its name showed some after {listed(texts, len(texts))}"
     )
     advice = (

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.job.history.baseline import agree
 from jobmon_core.domain.job.history.nodes import is_node_failure
-from jobmon_core.domain.job.history.totals import names_of
 from jobmon_core.domain.logs.diagnosis.patterns import label_of
+from jobmon_core.domain.slurm.rows import node_names
 from jobmon_core.domain.slurm.states import JobState, Outcome
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def needs(alike: Iterable[HistoryRecord]) -> Needs:
     last = [*islice(alike, NEEDS_OF)]
     good = [run for run in last if run.outcome == Outcome.SUCCESS and not run.doubtful]
     lacked = {cause_of_failure(run).partition(".")[0] for run in last}
-    here = [run for run in good if len(names_of(run.nodes)) == 1]
+    here = [run for run in good if len(node_names(run.nodes)) == 1]
     memory = _highest(run.memory_peak for run in here)
     return Needs(
         len(good),

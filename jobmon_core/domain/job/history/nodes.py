@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.humanize import number
 from jobmon_core.domain.job.history.baseline import agree
-from jobmon_core.domain.job.history.totals import names_of
+from jobmon_core.domain.slurm.rows import node_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -98,7 +98,7 @@ def suspect_nodes(runs: Iterable[HistoryRecord], now_s: float) -> list[SuspectNo
     """
     by_node: dict[str, list[bool]] = {}  # whether each run died, the latest last
     for run in sorted(runs, key=lambda each: each.ended_s or 0):
-        names = names_of(run.nodes)
+        names = node_names(run.nodes)
         has_died = is_node_failure(run)
         if run.ended_s is not None and run.ended_s >= now_s - WINDOW_S and (len(names) == 1 or not has_died):
             for name in names:
@@ -142,7 +142,7 @@ def _by_name(runs: Iterable[HistoryRecord], since_s: float) -> Iterator[list[His
     """Yield the runs on one node that can be compared with each other, the latest last."""
     found: dict[tuple[object, ...], dict[tuple[str, int], HistoryRecord]] = {}
     for run in sorted(runs, key=lambda each: each.ended_s or 0):
-        is_known = run.step_s and run.unit and len(names_of(run.nodes)) == 1
+        is_known = run.step_s and run.unit and len(node_names(run.nodes)) == 1
         if is_known and (run.ended_s or 0) >= since_s:
             like = found.setdefault((run.name, run.unit, run.gpu, run.gpus, run.cpus), {})
             like.pop((run.nodes, run.job_id), None)  # to the end

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,17 +79,11 @@ class RunTotals(NamedTuple):
         return float(figures[SORTS[sort].rpartition(" ")[2]] or 0.0)
 
 
-@cache
-def names_of(nodes: str) -> tuple[str, ...]:
-    """Return `node_names`, which many runs share."""
-    return node_names(nodes)
-
-
 def by_node(rows: Iterable[RunTotals]) -> list[RunTotals]:
     """Return totals by node, given those by list of nodes: a run counts on each, its hours in equal parts."""
     found: dict[tuple[str, str], list[RunTotals]] = {}
     for row in rows:
-        names = names_of(row.label) or ("",)
+        names = node_names(row.label) or ("",)
         hours: dict[str, Any] = {each: getattr(row, each) / len(names) for each in _HOURS}
         for name in names:
             cost = None if row.cost is None else row.cost / len(names)

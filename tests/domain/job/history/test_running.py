@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
-from jobmon_core.domain.job.history.baseline import LATE, SLOWER, Comparison, RunSoFar, Usual, compared
+from jobmon_core.domain.job.history.baseline import LATE, SLOWER, Comparison, Usual, compared
 from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 
@@ -16,17 +17,24 @@ USUAL = Usual("step", FIVE, (2.0**34,) * 5, (20.0,) * 5, (600.0,) * 5, (60.0, 70
 START = Comparison(0.0, USUAL)
 
 
+Look = tuple[HistoryRecord, float | None, tuple[str, ...]]
+
+
 def seen(
-    now_s: float, step_s: float | None = None, late_s: float | None = None, **figures: object
-) -> RunSoFar:
+    now_s: float,
+    step_s: float | None = None,
+    late_s: float | None = None,
+    known: tuple[str, ...] = (),
+    **figures: object,
+) -> Look:
     run = HistoryRecord(12, 0, now_s, unit="step", step_s=step_s)._replace(**figures)  # type: ignore[arg-type]
-    return RunSoFar(now_s, run, late_s)
+    return run, late_s, known
 
 
-def after(looks: Iterable[RunSoFar], before: Comparison = START) -> list[Event]:
+def after(looks: Iterable[Look], before: Comparison = START) -> list[Event]:
     found: list[Event] = []
     for look in looks:
-        before, events = compared(before, look)
+        before, events = compared(before, *look)
         found += events
     return found
 
@@ -56,12 +64,12 @@ def test_it_is_said_when_a_run_is_no_longer_slow_and_then_no_more() -> None:
 
 
 def test_a_slowdown_that_its_own_past_shows_is_not_repeated() -> None:
-    told = seen(1200, 1.5)._replace(known=(SLOWER,))
+    told = seen(1200, 1.5, known=(SLOWER,))
     assert not after([seen(900, 1.5), told, *(seen(at_s, 1.5) for at_s in range(1230, 9000, 30))])
 
 
 def test_memory_gpus_and_the_wait_are_told_too() -> None:
-    figures = {"memory_peak": 2**35, "gpu_percent": 40.0, "started_s": 3600}
+    figures: dict[str, Any] = {"memory_peak": 2**35, "gpu_percent": 40.0, "started_s": 3600}
     events = after([seen(7200, **figures), seen(7800, **figures)])
     assert [each.kind for each in events] == [EventKind.UNUSUAL, EventKind.UNUSUAL, EventKind.LONG_WAIT]
     assert [each.title for each in events] == [
@@ -88,7 +96,7 @@ def test_a_late_start_is_told_with_the_usual_ones_and_its_end() -> None:
 
 def test_without_enough_runs_nothing_is_told() -> None:
     few = Usual("step", FIVE[:4], (1.0,) * 4, (1.0,) * 4, (1.0,) * 4, (1.0,) * 2)
-    figures = {"memory_peak": 2**35, "gpu_percent": 40.0, "started_s": 3600}
+    figures: dict[str, Any] = {"memory_peak": 2**35, "gpu_percent": 40.0, "started_s": 3600}
     assert not after([seen(7200, 9.0, 7200.0, **figures)], Comparison(0.0, few))
 
 
@@ -112,5 +120,5 @@ def _is_told(draw: random.Random, noise: float, factor: float) -> bool:
 
 
 def test_a_late_start_that_the_launch_has_told_is_not_repeated_either() -> None:
-    late = seen(600, late_s=600.0)
-    assert not after([late._replace(known=(LATE,)), late, seen(630)])
+    told = seen(600, late_s=600.0, known=(LATE,))
+    assert not after([told, seen(600, late_s=600.0), seen(630)])

@@ -27,7 +27,7 @@ from jobmon_core.domain.job.history.forecast import (
     needs,
 )
 from jobmon_core.domain.job.history.nodes import SuspectNode
-from jobmon_core.domain.job.history.totals import names_of
+from jobmon_core.domain.slurm.rows import node_names
 from jobmon_core.domain.slurm.states import JobState
 
 _HOUR_S = 3600
@@ -80,7 +80,7 @@ def _likely(facts: Facts, found: Forecast) -> Finding:
         text += f" of at most {duration(found.limit_s)}"
         if (limit_s := facts.time_limit_s or 0) > found.limit_s:
             return passed(f"{text}; {_limit_text(limit_s)}")
-    if found.cause == MEMORY and found.memory and len(names_of(found.latest.nodes)) == 1:
+    if found.cause == MEMORY and found.memory and len(node_names(found.latest.nodes)) == 1:
         text += f" with at most {size(found.memory)}"
         if (requested := request.memory_bytes or 0) > found.memory:
             return passed(f"{text}; this one requests {size(requested)}")
@@ -135,7 +135,7 @@ def suspect_nodes(facts: Facts) -> Finding:
     found = [each for each in facts.suspects if _may_get(facts, each)]
     if not found:
         return passed("no node on which it may run is known to kill or slow down your runs")
-    wanted = {*names_of(facts.request.options.get("nodelist", ""))} & {each.node for each in found}
+    wanted = {*node_names(facts.request.options.get("nodelist", ""))} & {each.node for each in found}
     exclude = ",".join(filter(None, [given, *(each.node for each in found)]))
     advice = f"Avoid it: `--exclude={exclude}`."
     if wanted:
@@ -144,6 +144,6 @@ def suspect_nodes(facts: Facts) -> Finding:
 
 
 def _may_get(facts: Facts, suspect: SuspectNode) -> bool:
-    excluded = names_of(facts.request.options.get("exclude", ""))
-    nodes = names_of(facts.partition.nodes) if facts.partition else ()
+    excluded = node_names(facts.request.options.get("exclude", ""))
+    nodes = node_names(facts.partition.nodes) if facts.partition else ()
     return facts.is_slurm and suspect.node not in excluded and (not nodes or suspect.node in nodes)
