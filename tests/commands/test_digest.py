@@ -17,7 +17,7 @@ from tests.support.processes import kill
 from tests.support.shell import Shell
 from tests.support.waiting import PATIENCE_S, eventually
 
-JOBS = 12
+JOBS = 8
 _UNTIL_GO = "until [ -e go ]; do read -rt 0.5 <> <(:); done"
 
 
