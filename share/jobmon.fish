@@ -417,7 +417,7 @@ complete -c jobmon -n '_shtab_jobmon_using mark' -l note -x -d 'a note to put in
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a mcp -d 'let an AI agent look at your jobs, by the Model Context Protocol'
 complete -c jobmon -n '_shtab_jobmon_using mcp' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '_shtab_jobmon_using mcp' -l print-config -xka "claude codex cursor" -d 'print what to paste into the configuration of a program: claude (Claude Code), codex or cursor'
-complete -c jobmon -n '_shtab_jobmon_using mcp' -l ssh -x -d 'with --print-config: let the program reach jobmon on this host by ssh'
+complete -c jobmon -n '_shtab_jobmon_using mcp' -l ssh -x -d 'with --print-config: let the program reach jobmon by ssh on this host, or cluster of a profile'
 complete -c jobmon -n '_shtab_jobmon_using mcp' -l allow-actions -d 'also offer ack, mute, note, submit and restart'
 complete -c jobmon -n '_shtab_jobmon_using mcp' -l root -x -d 'with --allow-actions: submit only scripts below this folder; repeat it for more (default: the folder where the server starts)'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a patterns -d 'list, check and test the failure patterns'

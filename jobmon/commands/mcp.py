@@ -25,7 +25,8 @@ With --allow-actions, an agent may also ack, mute, note, submit and restart. Bef
 anything, it gets a plan, and must confirm just that plan; its program should ask you in between."""
 EPILOG = """\
 --print-config prints on stdout what to paste into the configuration of the agent's program, and on stderr
-where. With --ssh, the program runs on your laptop, and jobmon on a host that ssh reaches without a question.
+where. With --ssh, the program runs on your laptop, and jobmon on a host that ssh reaches without a question,
+or on the cluster of a profile (see `jobmon connect --help`).
 
 docs/for-scripts-and-agents.md says what each tool takes and returns.
 
@@ -47,7 +48,7 @@ _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from jobmon.mcp.serve
 def add_arguments(parser: ArgumentParser) -> None:
     text = "print what to paste into the configuration of a program: claude (Claude Code), codex or cursor"
     parser.add_argument("--print-config", choices=tuple(_PLACES), metavar="CLIENT", help=text)
-    text = "with --print-config: let the program reach jobmon on this host by ssh"
+    text = "with --print-config: let the program reach jobmon by ssh on this host, or cluster of a profile"
     parser.add_argument("--ssh", default="", metavar="HOST", help=text)
     text = "also offer ack, mute, note, submit and restart"
     parser.add_argument("--allow-actions", action="store_true", help=text)
@@ -80,7 +81,7 @@ def _serve(options: Namespace) -> NoReturn:
 
 
 def _print_config(options: Namespace) -> None:
-    from jobmon.commands.common import jobmon_command  # the server has no use for it
+    from jobmon.commands.common import jobmon_command, open_context  # the server has no use for them
 
     words = ["mcp"]
     if options.allow_actions:
@@ -89,8 +90,12 @@ def _print_config(options: Namespace) -> None:
         words += ["--root", root if options.ssh else str(Path(root).absolute())]
     if options.ssh.startswith("-"):
         raise UsageError(f"--ssh {options.ssh}: it is not the name of a host")
-    program, *before = ("ssh", "-T", options.ssh, "jobmon") if options.ssh else jobmon_command()
-    command = [program, *before, *words]
+    program = jobmon_command()
+    if options.ssh and options.ssh in open_context().profiles():
+        program = (*program, "--profile", options.ssh)
+    elif options.ssh:
+        program = ("ssh", "-T", options.ssh, "jobmon")
+    command = [*program, *words]
     entry = {"command": command[0], "args": command[1:]}
     text = json.dumps({"mcpServers": {"jobmon": entry}}, indent=2)
     if options.print_config == "codex":  # a string of JSON is one of TOML

@@ -65,6 +65,18 @@ def test_commands_about_this_machine_are_refused_with_the_option_and_run_here_wi
     assert "usage: jobmon status" in done.stdout
 
 
+def test_the_configuration_of_an_agents_program_names_the_profile(laptop: Shell) -> None:
+    wanted = ["--profile", "leo", "mcp", "--allow-actions", "--root", "jobs"]
+    given = ("mcp", "--print-config", "claude", "--allow-actions", "--root", "jobs")
+    by_option = laptop.jobmon("--profile", "leo", *given)
+    by_variable = laptop.jobmon(*given, JOBMON_PROFILE="leo")
+    for done in (by_option, by_variable):
+        entry = json.loads(done.stdout)["mcpServers"]["jobmon"]
+        assert [entry["command"], *entry["args"]][-len(wanted) :] == wanted
+    other = json.loads(laptop.jobmon("mcp", "--print-config", "claude", "--ssh", "box").stdout)
+    assert other["mcpServers"]["jobmon"]["args"] == ["-T", "box", "jobmon", "mcp"]
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
