@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from functools import lru_cache, partial
 from math import inf
@@ -32,7 +33,7 @@ from jobmon_core.observe.patterns.load import PatternFile, load_patterns, read_p
 from jobmon_core.observe.patterns.match import Matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from jobmon_core.domain.job.job_settings import JobSettings
@@ -113,12 +114,17 @@ class _Analyser:
             self._analysis = LogAnalysis(self._matcher.matches(lines), lines)
             if names_root_cause(self._analysis) and not self._evidence.is_success:
                 break
-        obstacles = (f"{part.path} {part.problem}" for part in self._parts)
-        obstacle = next((text for text in obstacles if text.endswith(IN_THE_WAY)), "")
-        evidence = replace(self._evidence, log_obstacle=obstacle)
+        evidence = replace(self._evidence, log_obstacle=next(self._obstacles(), ""))
         found = diagnose(evidence, self._analysis, note=self._note(), is_of_file=is_of_file)
         diagnosis = with_what_failed(found)
         return replace(diagnosis, also_seen=self._titles(diagnosis.symptoms))
+
+    def _obstacles(self) -> Iterator[str]:
+        for part in self._parts:
+            if part.problem.endswith(IN_THE_WAY):
+                yield f"{part.path} {part.problem}"
+            elif os.path.exists(part.path) and not os.access(part.path, os.W_OK):  # noqa: PTH110 - never raises
+                yield f"{part.path} exists, and you may not write to it"
 
     def with_result(self, diagnosis: Diagnosis) -> Diagnosis:
         """If nothing failed, add the log line that has the job's result."""

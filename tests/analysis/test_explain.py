@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -429,12 +430,13 @@ def test_of_a_job_one_worker_that_died_is_told_though_its_peers_go_on(tmp_path: 
     assert explain(SlurmEvidence(), str(log), "").headline == "ValueError: bad shape"
 
 
-@pytest.mark.parametrize("path", ["there", "file/job.out"])
+@pytest.mark.parametrize("path", ["there", "file/job.out", "pipe"])
 def test_what_is_in_the_way_of_the_output_is_named_and_is_no_missing_folder(
     tmp_path: Path, path: str
 ) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
     blocked = SlurmEvidence(state=JobState.FAILED, exit_code=0, signal=53)
     found = explain(blocked, str(tmp_path / path), "")
     assert found.cause == "file_not_found.output_folder"

@@ -23,7 +23,8 @@ _MAX_LINKS = 40  # as the kernel follows
 _PIECE_BYTES = 2**20  # Python takes memory for as much as it is asked for
 _MAX_OFFSET = 2**63 - 1  # of a file, by the type off_t
 _A_FOLDER, _NO_FOLDER = "is a folder", "does not exist: a part of its path is not a folder"
-IN_THE_WAY = (_A_FOLDER, _NO_FOLDER)  # why no file can be created at a path
+_STORES_NOTHING = "which stores nothing"
+IN_THE_WAY = (_A_FOLDER, _NO_FOLDER, _STORES_NOTHING)  # why no file can be created at a path
 _REASONS = {
     errno.ENOENT: "does not exist",
     errno.ENOTDIR: _NO_FOLDER,
@@ -150,7 +151,7 @@ def _describe_type(mode: int, path: str) -> str:
     if stat.S_ISDIR(mode):
         return _A_FOLDER
     kind = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}.get(stat.S_IFMT(mode), "device")
-    return f"is a {kind}, which stores nothing"
+    return f"is a {kind}, {_STORES_NOTHING}"
 
 
 def find_rotated(path: str) -> str:
