@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _STDIN_NAME = "<stdin>"
 _JOB_ID = re.compile(r"[0-9]+(?:[_+][0-9]+)?")
 _STILL_RUNNING = "the job has not ended ({word}); this is what its log shows so far"
-_UNREACHABLE = "{scheduler} is not responding; the job had not ended when it was last seen"
+_UNREACHABLE = "{scheduler} gave no answer; the job had not ended when it was last seen"
 _FORGOTTEN = "{scheduler} no longer knows the job; it had not ended when it was last seen"
 
 

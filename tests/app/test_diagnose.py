@@ -239,7 +239,7 @@ def test_where_slurm_is_silent_what_was_known_is_used_and_called_old(bench: Benc
     bench.log("job.err", OOM)
     found = bench.ask("12").diagnosis
     assert found.cause == "cuda_oom"
-    assert found.note == "Slurm is not responding; the job had not ended when it was last seen"
+    assert found.note == "Slurm gave no answer; the job had not ended when it was last seen"
 
 
 def test_where_slurm_forgot_the_job_it_is_said_so(bench: Bench) -> None:
