@@ -113,6 +113,8 @@ class Cursor:
     runs: tuple[TrackerRun, ...] = ()  # as they were
 
 
+# the true step, as the Trainer, Lightning and others log it, where a library counts its own calls
+COUNTS = ("train/global_step", "trainer/global_step", "global_step")
 _WORDS = re.compile(r"[a-z]+")
 _TRAINING = frozenset(("train", "training", "trn", "total"))
 _OTHERS = frozenset(("val", "valid", "validation", "eval", "evaluation", "test", "dev", "best", "min"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     # reads a file from an offset, as far as it may; yields where each whole record ends
     ReadOn = Callable[["OpenFile", int], Iterator[int]]
+    Found = tuple[tuple[TrackerRun, ...], Cursor]
 
 _MAX_ENTRIES = 10_000  # of the folders at and below a place
 
@@ -49,6 +51,25 @@ def files_below(place: str, accepts: Callable[[str], bool], levels: int) -> list
     return find_files(place, accepts, ScanBudget(_MAX_ENTRIES), levels)
 
 
+def look_at_groups(
+    look: Look,
+    accepts: Callable[[str], bool],
+    levels: int,
+    key_of: Callable[[FoundFile], str],
+    run_of: Callable[[str, list[FoundFile], Look], TrackerRun | None],
+) -> Found:
+    """Return the runs of which each wrote the files with one key, the latest first, up to the limit."""
+    groups: dict[str, list[FoundFile]] = defaultdict(list)
+    for file in files_below(look.place, accepts, levels):
+        groups[key_of(file)].append(file)
+    for key in sorted(groups, key=lambda each: -max(file.modified_ns for file in groups[each])):
+        if len(look.runs) >= look.limits.max_runs:
+            break
+        if (run := run_of(key, groups[key], look)) is not None:
+            look.runs.append(run)
+    return look.result()
+
+
 @dataclass(slots=True)
 class Look:
     """What a look reads: the runs so far, and where each file is to be read on."""
@@ -70,11 +91,8 @@ class Look:
 
     def known(self, run_id: str, files: Iterable[FoundFile]) -> TrackerRun | None:
         """Return the run as it was; None if it is new, or one of its files was replaced: it is read again."""
-        if self.before is None:
+        if self.before is None or any(is_another(each, self.position_before(each)) for each in files):
             return None
-        for file in files:
-            if is_another(file, self.position_before(file)):
-                return None
         return next((run for run in self.before.runs if run.run_id == run_id), None)
 
     def read_on(self, file: FoundFile, run: TrackerRun | None, read: ReadOn) -> str:
@@ -107,11 +125,6 @@ class Look:
             return []
         return [run for run in self.before.runs if run.place == file.path and run.run_id]
 
-    def unchanged(self, file: FoundFile, run: TrackerRun | None) -> TrackerRun | None:
-        """Return the run if its file is as it was; None if a file that is written anew has changed."""
-        before = self.position_before(file)
-        return run if before[1:4] == position(file)[1:4] else None
-
     def keep(self, file: FoundFile, position: Position, runs: Iterable[TrackerRun]) -> None:
         """Note what was read from a file that holds whole runs."""
         self._positions[self.name_of(file.path)] = position
@@ -131,7 +144,7 @@ class Look:
             why = str(error)
         return position._replace(offset=offset, why=why)
 
-    def result(self) -> tuple[tuple[TrackerRun, ...], Cursor]:
+    def result(self) -> Found:
         """Return the runs, and what the next look needs."""
         runs = tuple(self.runs)
         return runs, Cursor(self._positions, runs)
@@ -145,10 +158,3 @@ def position(file: FoundFile) -> Position:
 def is_another(file: FoundFile, before: Position) -> bool:
     """Whether a file is not that which was read before, or was cut since."""
     return before.inode not in (0, file.identity[1]) or before.size > file.size_bytes
-
-
-def summed_up(whys: Iterable[str]) -> str:
-    """Return why a run was not read completely: the first reason, and how many more there are."""
-    reasons = list(filter(None, whys))
-    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
-    return f"{reasons[0]}{more}" if reasons else ""

@@ -10,14 +10,21 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.logs.tracker import RunStatus, Tracker, TrackerRun
-from jobmon_core.observe.trackers.building import RunBuilder, real_of, short, sound_step
-from jobmon_core.observe.trackers.files import Look, files_below
-from jobmon_core.observe.trackers.json_values import object_of, time_of, value_of, within
+from jobmon_core.observe.trackers.building import (
+    RunBuilder,
+    object_of,
+    real_of,
+    short,
+    step_of,
+    time_of,
+    value_of,
+    within,
+)
+from jobmon_core.observe.trackers.files import Look, look_at_groups, position
 from jobmon_core.observe.trackers.protobuf import Damaged
 from jobmon_core.observe.trackers.zip_entries import can_unpack, entries
 
@@ -27,7 +34,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.logs.tracker import Cursor
     from jobmon_core.observe.logs.scan_dirs import FoundFile
     from jobmon_core.observe.trackers.building import Limits
-    from jobmon_core.observe.trackers.files import OpenFile
+    from jobmon_core.observe.trackers.files import Found, OpenFile
     from jobmon_core.observe.trackers.zip_entries import Entry
 
 # the time of the start, the task, and an id that a log keeps when its task is retried in a new one
@@ -48,16 +55,10 @@ _MAX_JSON = 2**24
 _STOPPED = "CancelledError("
 
 
-def look(place: str, before: Cursor | None, limits: Limits) -> tuple[tuple[TrackerRun, ...], Cursor]:
+def look(place: str, before: Cursor | None, limits: Limits) -> Found:
     """Return the tasks whose logs are at ``place``, a log or a folder of up to two levels."""
-    by_id: dict[str, list[FoundFile]] = defaultdict(list)
-    for file in files_below(place, _is_log, _LEVELS):
-        by_id[_parts(file)["id"]].append(file)
-    newest = sorted(by_id, key=lambda task_id: -max(file.modified_ns for file in by_id[task_id]))
     this = Look(place, before, limits)
-    for task_id in newest[: limits.max_runs]:
-        this.runs.append(_run_of(task_id, by_id[task_id], this))
-    return this.result()
+    return look_at_groups(this, _is_log, _LEVELS, lambda file: _parts(file)["id"], _run_of)
 
 
 def _is_log(name: str) -> bool:
@@ -73,14 +74,14 @@ def _parts(file: FoundFile) -> dict[str, str]:
 def _run_of(task_id: str, files: list[FoundFile], this: Look) -> TrackerRun:
     """Return what the latest log of a task says; that of a retry begins with the samples that were done."""
     *earlier, file = sorted(files, key=lambda file: file.path)
+    is_document = file.path.endswith(".json")
     known = next(iter(this.runs_at(file)), None)
-    if file.path.endswith(".json"):
-        known = this.unchanged(file, known)
+    if is_document and this.position_before(file)[1:4] != position(file)[1:4]:
+        known = None  # it is written anew
     run = known or TrackerRun(Tracker.INSPECT, short(task_id, this.limits.max_name), place=file.path)
-    reader = _LogReader(RunBuilder(run, this.limits))
-    read = reader.read_document if file.path.endswith(".json") else reader.read_archive
-    why = this.read_on(file, known, read)
-    run = replace(reader.builder.built(), partial=why)
+    builder = _Evaluation(run, this.limits)
+    read = builder.read_document if is_document else builder.read_archive
+    run = builder.built(this.read_on(file, known, read))
     if known is None and earlier:
         date, _, time = _parts(earlier[0]).get("at", "").partition("T")
         first_s = time_of(f"{date}T{time.replace('-', ':')}")
@@ -88,10 +89,7 @@ def _run_of(task_id: str, files: list[FoundFile], this: Look) -> TrackerRun:
     return run
 
 
-@dataclass(frozen=True, slots=True)
-class _LogReader:
-    builder: RunBuilder
-
+class _Evaluation(RunBuilder):
     def read_archive(self, file: OpenFile, start: int) -> Iterator[int]:
         """Read the entries from ``start``; yield where each ends."""
         is_packed = False
@@ -115,15 +113,15 @@ class _LogReader:
         samples = content.get("samples")
         if isinstance(samples, list):
             self._note_samples(samples)
-            self.builder.reach(len(samples), None)
+            self.reach(len(samples), None)
         self._conclude(content)
         yield file.size
 
     def _read_entry(self, entry: Entry, file: OpenFile) -> None:
         if entry.name.startswith(_SAMPLES):
-            done = (self.builder.step or 0) + 1
+            done = (self.step or 0) + 1
             # the log of a retry may have a sample twice
-            self.builder.reach(min(done, self.builder.run.total_steps or done), None)
+            self.reach(min(done, self.run.total_steps or done), None)
         if entry.name not in (_START, _HEADER) and not entry.name.startswith(_SUMMARIES):
             return
         content = value_of(entry.content(file))
@@ -137,46 +135,46 @@ class _LogReader:
 
     def _describe(self, content: object) -> None:
         """Note what is evaluated; the log has an ``eval`` from its start on."""
-        limits, run = self.builder.limits, self.builder.run
-        samples = sound_step(real_of(within(content, "eval", "dataset", "samples")))
-        epochs = sound_step(real_of(within(content, "eval", "config", "epochs"))) or 1
-        self.builder.run = replace(
+        limits, run = self.limits, self.run
+        samples = step_of(within(content, "eval", "dataset", "samples"))
+        epochs = step_of(within(content, "eval", "config", "epochs")) or 1
+        self.run = replace(
             run,
             name=short(within(content, "eval", "task"), limits.max_name) or run.name,
             status=RunStatus.RUNNING,
-            total_steps=run.total_steps if samples is None else sound_step(float(samples) * epochs),
+            total_steps=run.total_steps if samples is None else step_of(samples * epochs),
         )
         if run.started_s is None:
-            self.builder.start(time_of(within(content, "eval", "created")))
+            self.start(time_of(within(content, "eval", "created")))
 
     def _conclude(self, content: object) -> None:
         """Note how it ended, and the scores; a log in JSON has these words while it runs, too."""
-        run = self.builder.run
-        total = sound_step(real_of(within(content, "results", "total_samples")))
+        run = self.run
+        total = step_of(within(content, "results", "total_samples"))
         status = _STATUS.get(str(within(content, "status")), RunStatus.UNKNOWN)
         ended_s = time_of(within(content, "stats", "completed_at"))
-        self.builder.run = replace(
+        self.run = replace(
             run,
             status=status,
             total_steps=total or run.total_steps,
             ended_s=None if status is RunStatus.RUNNING else ended_s,
-            error=short(within(content, "error", "message"), self.builder.limits.max_text),
+            error=short(within(content, "error", "message"), self.limits.max_text),
         )
-        self.builder.reach(sound_step(real_of(within(content, "results", "completed_samples"))), ended_s)
+        self.reach(step_of(within(content, "results", "completed_samples")), ended_s)
         for name, value in _scores(content):
-            self.builder.add(short(name, self.builder.limits.max_name), value, None, ended_s)
+            self.add(name, value, None, ended_s)
 
     def _note_samples(self, samples: list[object]) -> None:
         """Note which samples failed, of their summaries or of themselves."""
-        limits, run = self.builder.limits, self.builder.run
+        limits, run = self.limits, self.run
         failures = []
         for sample in samples:
             error = within(sample, "error", "message") or within(sample, "error")
-            self.builder.reach(None, time_of(within(sample, "completed_at")))
+            self.reach(None, time_of(within(sample, "completed_at")))
             if isinstance(error, str) and not error.startswith(_STOPPED):
                 failures.append(short(f"sample {_named(sample)}: {error}", limits.max_text))
         kept = (*run.failures, *failures)[: limits.max_failures]
-        self.builder.run = replace(run, failed=run.failed + len(failures), failures=kept)
+        self.run = replace(run, failed=run.failed + len(failures), failures=kept)
 
 
 def _named(sample: object) -> str:

@@ -1,7 +1,7 @@
-"""Ask W&B's server and a server of MLflow about runs, for users who want that.
+"""Ask W&B's server and a server of MLflow about runs, for users who want that: one request for all runs.
 
-The caller names the server: never one that only a log names. A key is read at the moment of use, from where
-the tracker's own tools keep it, and is sent to the server that it is for, by TLS unless that is this machine.
+The user names the server, and only runs whose pages are of that server are asked for: never an address that
+only a log names. A key is read at the moment of use, from where the tracker's own tools keep it.
 Sources: runs.py of https://github.com/wandb/wandb (GraphQL); https://mlflow.org/docs/latest/rest-api.html
 """
 
@@ -13,49 +13,34 @@ import netrc
 from base64 import b64encode
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from jobmon_core import __version__
-from jobmon_core.domain.logs.tracker import RunStatus, Tracker, TrackerRun
-from jobmon_core.domain.webhook import is_loopback
+from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
 from jobmon_core.observe.trackers import mlflow
 from jobmon_core.observe.trackers.building import (
     Limits,
     RunBuilder,
-    real_of,
+    flat,
+    object_of,
     short,
-    sound_step,
-    step_in,
+    status_of,
+    time_of,
     total_in,
+    within,
 )
-from jobmon_core.observe.trackers.json_values import flat, object_of, time_of, within
 from jobmon_core.system.http import HttpRequest, HttpResponse, send
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-WANDB = "https://api.wandb.ai"
-_TIMEOUT_S = 10.0
+_TIMEOUT_S = 4.0
 _MAX_BYTES = 4 * 2**20
 _MAX_RUNS = 50  # of one query
 _REFUSED = (401, 403)
+_WANDB = "https://api.wandb.ai"
 _FIELDS = "name displayName state config createdAt heartbeatAt summaryMetrics"
-_STATUS = {
-    "running": RunStatus.RUNNING,
-    "finished": RunStatus.FINISHED,
-    "failed": RunStatus.FAILED,
-    "crashed": RunStatus.CRASHED,
-    "killed": RunStatus.KILLED,
-}
-
-
-class OnlineRun(NamedTuple):
-    """A run as a server knows it."""
-
-    run_id: str
-    entity: str = ""  # of W&B: the user or team, and the project
-    project: str = ""
 
 
 class Keys(NamedTuple):
@@ -65,80 +50,71 @@ class Keys(NamedTuple):
     home: Path
 
 
-def ask_wandb(runs: Sequence[OnlineRun], keys: Keys, server: str = WANDB) -> list[TrackerRun]:
-    """Return what W&B says about ``runs``, up to 50, by one query; ``partial`` says why it says nothing."""
-    runs, parts = runs[:_MAX_RUNS], list[str]()
+def ask_servers(pages: Sequence[TrackerRun], servers: Mapping[str, str], keys: Keys) -> list[TrackerRun]:
+    """Return what ``servers`` say about the runs with these pages; ``partial`` says why it is nothing."""
+    found: list[TrackerRun] = []
+    for tracker, ask in ((Tracker.WANDB, _ask_wandb), (Tracker.MLFLOW, _ask_mlflow)):
+        runs = [run for run in pages if run.tracker is tracker][-_MAX_RUNS:]
+        try:
+            found += ask(runs, servers[tracker], keys) if runs else ()
+        except _Unanswered as error:
+            found += (replace(run, partial=str(error)) for run in runs)
+    return found
+
+
+def _ask_wandb(runs: Sequence[TrackerRun], server: str, keys: Keys) -> list[TrackerRun]:
     names: dict[str, str] = {}
+    parts = []
     for number, run in enumerate(runs):
-        names |= {f"e{number}": run.entity, f"p{number}": run.project, f"i{number}": run.run_id}
-        part = (
-            f"project(entityName: $e{number}, name: $p{number}) {{ run(name: $i{number}) {{ {_FIELDS} }} }}"
-        )
-        parts.append(f"r{number}: {part}")
+        entity, project, _, run_id = map(unquote, run.url.split("/")[-4:])
+        names |= {f"e{number}": entity, f"p{number}": project, f"i{number}": run_id}
+        project_of = f"project(entityName: $e{number}, name: $p{number})"
+        parts.append(f"r{number}: {project_of} {{ run(name: $i{number}) {{ {_FIELDS} }} }}")
     variables = ", ".join(f"${name}: String!" for name in names)
-    query = json.dumps({"query": f"query({variables}) {{ {' '.join(parts)} }}", "variables": names})
-    pages = server.replace("//api.", "//", 1)
-    places = ("/".join(map(quote, (run.entity, run.project, "runs", run.run_id))) for run in runs)
-    unread = [
-        TrackerRun(Tracker.WANDB, run.run_id, url=f"{pages}/{place}")
-        for run, place in zip(runs, places, strict=True)
-    ]
-    try:
-        answer = _ask("POST", server, "/graphql", query, lambda: _wandb_authorization(keys, server))
-    except _Unanswered as error:
-        return [replace(run, partial=str(error)) for run in unread]
-    contents = [within(answer, "data", f"r{number}", "run") for number in range(len(runs))]
-    return [_of_wandb(run, content, server) for run, content in zip(unread, contents, strict=True)]
+    query = {"query": f"query({variables}) {{ {' '.join(parts)} }}", "variables": names}
+    answer = _answer(server, "/graphql", query, _wandb_authorization(keys, server))
+    contents = (within(answer, "data", f"r{number}", "run") for number in range(len(runs)))
+    return [_of_wandb(run, each, server) for run, each in zip(runs, contents, strict=True)]
 
 
 def _of_wandb(run: TrackerRun, content: object, server: str) -> TrackerRun:
     if not isinstance(content, dict):
-        return replace(run, partial=f"{_host(server)} does not know this run, or the key may not read it")
+        return _unknown(run, server)
     limits = Limits()
-    config = object_of(content.get("config"))
-    summary = flat(object_of(content.get("summaryMetrics")))
-    updated_s = time_of(content.get("heartbeatAt"))
+    config, summary = object_of(content.get("config")), flat(object_of(content.get("summaryMetrics")))
     run = replace(
         run,
         name=short(content.get("displayName"), limits.max_name),
-        status=_STATUS.get(str(content.get("state")), RunStatus.UNKNOWN),
+        status=status_of(content.get("state")),
         started_s=time_of(content.get("createdAt")),
         total_steps=total_in({name: within(value, "value") for name, value in config.items()}),
     )
     builder = RunBuilder(run, limits)
-    step = step_in(summary, sound_step(real_of(summary.get("_step"))))
-    builder.reach(step, updated_s)
-    for name, value in summary.items():
-        if (
-            not name.startswith("_")
-            and isinstance(value, int | float)
-            and (number := real_of(value)) is not None
-        ):
-            builder.add(short(name, limits.max_name), number, step, updated_s)
+    builder.add_record(summary, summary.get("_step"), summary.get("_timestamp"))
+    builder.reach(None, time_of(content.get("heartbeatAt")))
     return builder.built()
 
 
-def ask_mlflow(run_id: str, keys: Keys, server: str) -> TrackerRun:
-    """Return what a server of MLflow says about a run; its ``partial`` says why it says nothing."""
-    run, limits = TrackerRun(Tracker.MLFLOW, run_id), Limits()
-    path = f"/api/2.0/mlflow/runs/get?run_id={quote(run_id, safe='')}"
-    try:
-        answer = _ask("GET", server, path, "", lambda: _mlflow_authorization(keys, server))
-    except _Unanswered as error:
-        return replace(run, partial=str(error))
-    info, data = within(answer, "run", "info"), within(answer, "run", "data")
-    name = short(within(info, "run_name"), limits.max_name)
+def _ask_mlflow(runs: Sequence[TrackerRun], server: str, keys: Keys) -> list[TrackerRun]:
+    names = ", ".join(f"'{run.run_id}'" for run in runs)
+    experiments = sorted({run.url.split("/")[-3] for run in runs})
+    query = {"experiment_ids": experiments, "filter": f"attributes.run_id IN ({names})"}
+    answer = _answer(server, "/api/2.0/mlflow/runs/search", query, _mlflow_authorization(keys, server))
+    by_id = {str(within(each, "info", "run_id")): each for each in _items(answer.get("runs"))}
+    return [_of_mlflow(run, by_id.get(run.run_id), server) for run in runs]
+
+
+def _of_mlflow(run: TrackerRun, content: object, server: str) -> TrackerRun:
+    if content is None:
+        return _unknown(run, server)
+    info, data = within(content, "info"), within(content, "data")
     times_ms = within(info, "start_time"), within(info, "end_time")
-    run = mlflow.described(run, name, within(info, "status"), *times_ms)
-    experiment = quote(str(within(info, "experiment_id")), safe="")
+    run = mlflow.described(run, within(info, "run_name"), within(info, "status"), *times_ms)
     params = {str(within(each, "key")): within(each, "value") for each in _items(within(data, "params"))}
-    url = f"{server.rstrip('/')}/#/experiments/{experiment}/runs/{quote(run_id, safe='')}"
-    builder = RunBuilder(replace(run, url=url, total_steps=total_in(params)), limits)
-    for metric in _items(within(data, "metrics")):
-        value, step = real_of(within(metric, "value")), sound_step(real_of(within(metric, "step")))
-        if value is not None:
-            time_s = mlflow.seconds(within(metric, "timestamp"))
-            builder.add(short(within(metric, "key"), limits.max_name), value, step, time_s)
+    builder = RunBuilder(replace(run, total_steps=total_in(params)), Limits())
+    for each in _items(within(data, "metrics")):
+        name, value, step = within(each, "key"), within(each, "value"), within(each, "step")
+        builder.add(str(name), value, step, mlflow.seconds(within(each, "timestamp")))
     return builder.built()
 
 
@@ -146,26 +122,25 @@ def _items(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
+def _unknown(run: TrackerRun, server: str) -> TrackerRun:
+    return replace(run, partial=f"{_host(server)} does not know this run, or the key may not read it")
+
+
 class _Unanswered(Exception):
     """A server that says nothing about a run. The text is a sentence without any key."""
 
 
-def _ask(
-    method: str, server: str, path: str, body: str, authorization: Callable[[], str]
-) -> dict[str, object]:
+def _answer(server: str, path: str, query: Mapping[str, object], authorization: str) -> dict[str, object]:
     """Return the JSON object that a server answers.
 
     Raises:
-        _Unanswered: there is none, or the address is not safe for a key.
+        _Unanswered: there is none.
     """
-    parts, host = urlsplit(server), _host(server)
-    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
-        raise _Unanswered(f"{host} is not asked: only https:// keeps a key secret")
-    headers = {"Authorization": found} if (found := authorization()) else {}
-    agent = f"jobmon/{__version__}"
-    url = f"{server.rstrip('/')}{path}"
-    request = HttpRequest(url, host, body.encode(), agent, headers=headers, max_bytes=_MAX_BYTES)
-    answer = send(method, request, _TIMEOUT_S)
+    host, agent = _host(server), f"jobmon/{__version__}"
+    headers = {"Authorization": authorization} if authorization else {}
+    body = json.dumps(query).encode()
+    request = HttpRequest(f"{server}{path}", host, body, agent, headers=headers, max_bytes=_MAX_BYTES)
+    answer = send("POST", request, _TIMEOUT_S)
     if not isinstance(answer, HttpResponse):
         raise _Unanswered(f"{host} does not answer")
     if answer.status in _REFUSED:
@@ -177,12 +152,12 @@ def _ask(
 
 
 def _host(server: str) -> str:
-    return urlsplit(server).hostname or "the server"
+    return urlsplit(server).hostname or ""
 
 
 def _wandb_authorization(keys: Keys, server: str) -> str:
     """Return the header with the user's key for a server: as wandb has it, a variable, else ~/.netrc."""
-    own = keys.environment.get("WANDB_BASE_URL", WANDB)
+    own = keys.environment.get("WANDB_BASE_URL", _WANDB)
     key = keys.environment.get("WANDB_API_KEY", "") if _host(own) == _host(server) else ""
     if not key:
         file = keys.environment.get("NETRC") or str(keys.home / ".netrc")
@@ -197,7 +172,7 @@ def _wandb_authorization(keys: Keys, server: str) -> str:
 def _mlflow_authorization(keys: Keys, server: str) -> str:
     """Return the header with the user's token or password: as MLflow has it, variables, else its file."""
     environment = keys.environment
-    if _host(environment.get("MLFLOW_TRACKING_URI", server)) != _host(server):
+    if _host(environment.get("MLFLOW_TRACKING_URI", server)) not in ("", _host(server)):
         return ""
     if token := environment.get("MLFLOW_TRACKING_TOKEN"):
         return f"Bearer {token}"

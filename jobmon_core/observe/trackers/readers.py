@@ -11,9 +11,10 @@ from jobmon_core.observe.trackers.building import Limits
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobmon_core.domain.logs.tracker import Cursor, TrackerRun
+    from jobmon_core.domain.logs.tracker import Cursor
+    from jobmon_core.observe.trackers.files import Found
 
-    Reader = Callable[[str, Cursor | None, Limits], tuple[tuple[TrackerRun, ...], Cursor]]
+    Reader = Callable[[str, Cursor | None, Limits], Found]
 
 READERS: dict[Tracker, Reader] = {
     Tracker.TENSORBOARD: tensorboard.look,
@@ -24,19 +25,9 @@ READERS: dict[Tracker, Reader] = {
 }
 
 
-def look(
-    tracker: Tracker, place: str, before: Cursor | None = None, limits: Limits | None = None
-) -> tuple[tuple[TrackerRun, ...], Cursor]:
-    """Read what is new at ``place``, a file or a folder that a tracker writes; never raises.
+def look(tracker: Tracker, place: str, before: Cursor | None = None, limits: Limits | None = None) -> Found:
+    """Return the runs at ``place``, a path, the latest first, and what the next look needs; never raises.
 
-    Args:
-        tracker: whose files they are.
-        place: the path.
-        before: what the last look at this place returned; without it all is read, as far as the limits allow.
-        limits: how much is read and kept.
-
-    Returns:
-        The runs, the latest first, as far as they are known by now; none if there are none or none can be
-        read. And what the next look needs.
+    ``before`` is what the last look at this place returned; without it all is read, up to ``limits``.
     """
     return READERS[tracker](place, before, limits or Limits())

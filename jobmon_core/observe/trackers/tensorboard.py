@@ -10,22 +10,22 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
 from jobmon_core.observe.trackers.building import RunBuilder, short
-from jobmon_core.observe.trackers.files import Look, files_below, summed_up
+from jobmon_core.observe.trackers.files import Look, look_at_groups
 from jobmon_core.observe.trackers.protobuf import Damaged, fields, real, signed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from jobmon_core.domain.logs.tracker import Cursor
     from jobmon_core.observe.logs.scan_dirs import FoundFile
     from jobmon_core.observe.trackers.building import Limits
-    from jobmon_core.observe.trackers.files import OpenFile
+    from jobmon_core.observe.trackers.files import Found, OpenFile
 
 # seconds, host, and of some writers a process and a number
 _NAME = re.compile(r"events\.out\.tfevents\.\d+\.(?:(?P<process>.+\.\d+)\.\d+|.*?)(?:\.v2)?")
@@ -43,25 +43,21 @@ _MASK = 0xA282EAD8
 _POLYNOMIAL = 0x82F63B78  # of CRC-32C, with its bits reversed
 
 
-def look(place: str, before: Cursor | None, limits: Limits) -> tuple[tuple[TrackerRun, ...], Cursor]:
+def look(place: str, before: Cursor | None, limits: Limits) -> Found:
     """Return the runs at ``place``, a file or a folder of up to three levels, with what was written since."""
-    folders: dict[str, list[FoundFile]] = defaultdict(list)
-    for file in files_below(place, _is_event_file, _LEVELS):
-        folders[os.path.dirname(file.path)].append(file)  # noqa: PTH120 - a text
-    newest = sorted(folders, key=lambda name: -max(file.modified_ns for file in folders[name]))
-    this = Look(place, before, limits)
-    for folder in newest[: limits.max_runs]:
-        files = sorted(folders[folder], key=lambda file: file.path)[-_MAX_FILES:]
-        this.runs.append(_run_of(folder, files, this))
-    return this.result()
+    return look_at_groups(Look(place, before, limits), _is_event_file, _LEVELS, _folder_of, _run_of)
+
+
+def _folder_of(file: FoundFile) -> str:
+    return os.path.dirname(file.path)  # noqa: PTH120 - a text
 
 
 def _is_event_file(name: str) -> bool:
     return _NAME.fullmatch(name) is not None and not name.endswith(_NO_SCALARS)
 
 
-def _run_of(folder: str, files: Sequence[FoundFile], this: Look) -> TrackerRun:
-    name = this.name_of(folder)
+def _run_of(folder: str, files: list[FoundFile], this: Look) -> TrackerRun:
+    name, files = this.name_of(folder), sorted(files, key=lambda file: file.path)[-_MAX_FILES:]
     run = this.known(name, files)
     title = short(name, this.limits.max_name)
     builder = RunBuilder(run or TrackerRun(Tracker.TENSORBOARD, name, title, folder), this.limits)
@@ -72,7 +68,7 @@ def _run_of(folder: str, files: Sequence[FoundFile], this: Look) -> TrackerRun:
         reader = _EventReader(builder, is_restart=process not in processes)
         processes |= {process} - {""}
         whys.append(this.read_on(file, run, reader.read))
-    return replace(builder.built(), partial=summed_up(whys))
+    return builder.built(*whys)
 
 
 def _process(path: str) -> str:
@@ -81,13 +77,12 @@ def _process(path: str) -> str:
     return (found and found["process"]) or ""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _EventReader:
     """Reads one file of a run."""
 
     builder: RunBuilder
     is_restart: bool
-    _names: dict[bytes, str] = field(default_factory=dict)  # of scalars, by their tags
 
     def read(self, file: OpenFile, start: int) -> Iterator[int]:
         """Read the events from ``start``; yield where each ends."""
@@ -97,20 +92,16 @@ class _EventReader:
             yield offset
 
     def _read_event(self, message: bytes) -> None:
-        time_s, step = None, 0
-        for number, value in fields(message):
-            match number, value:
-                case 1, bytes():
-                    time_s = real(value)
-                case 2, int():
-                    step = signed(value)
-                case 3, bytes():
-                    if self.is_restart or self.builder.run.started_s is None:
-                        self.builder.start(time_s)
-                case 5, bytes():
-                    self._read_summary(value, step, time_s)
-                case 7, bytes() if (1, _SESSION_START) in fields(value):
-                    self.builder.purge(step)
+        event = dict(fields(message))
+        time_s, step, summary, session = real(event.get(1)), event.get(2, 0), event.get(5), event.get(7)
+        if not isinstance(step, int):
+            return
+        if 3 in event and (self.is_restart or self.builder.run.started_s is None):  # noqa: PLR2004 - its number
+            self.builder.start(time_s)
+        if isinstance(session, bytes) and (1, _SESSION_START) in fields(session):
+            self.builder.purge(signed(step))
+        if isinstance(summary, bytes):
+            self._read_summary(summary, signed(step), time_s)
 
     def _read_summary(self, summary: bytes, step: int, time_s: float | None) -> None:
         for number, content in fields(summary):
@@ -120,16 +111,8 @@ class _EventReader:
             tag, value = parts.get(1), parts.get(2)
             if not isinstance(value, bytes):
                 value = _in_tensor(parts.get(8))
-            scalar = real(value)
-            if scalar is not None and isinstance(tag, bytes) and not tag.startswith(_HPARAMS):
-                self.builder.add(self._name_of(tag), scalar, step, time_s)
-
-    def _name_of(self, tag: bytes) -> str:
-        name = self._names.get(tag)
-        if name is None:
-            name = short(tag.decode("utf-8", "replace"), self.builder.limits.max_name)
-            self._names[tag] = name
-        return name
+            if isinstance(tag, bytes) and not tag.startswith(_HPARAMS):
+                self.builder.add(tag.decode("utf-8", "replace"), real(value), step, time_s)
 
 
 def _in_tensor(tensor: object) -> bytes | None:
@@ -174,13 +157,9 @@ def _records(file: OpenFile, start: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _length(head: bytes, at: int) -> int:
-    """Return the length of a message.
-
-    Raises:
-        Damaged: it is none, or too large.
-    """
+    """Return the length of a message. Raise Damaged if it is none, or too large."""
     length, checksum = _HEAD.unpack(head)
-    if checksum != _masked_crc(head[: _LENGTH.size]):
+    if checksum != _crc_of_length(head[: _LENGTH.size]):
         raise Damaged(f"has a damaged record at byte {at:,}: what follows is not read")
     if length > _MAX_RECORD:
         raise Damaged(f"has a record of {length:,} bytes at byte {at:,}: what follows is not read")
@@ -206,3 +185,6 @@ def _masked_crc(data: bytes) -> int:
         crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
     crc ^= 0xFFFFFFFF
     return ((crc >> 15 | crc << 17) + _MASK) & 0xFFFFFFFF
+
+
+_crc_of_length = lru_cache(_masked_crc)  # most records have one of a few lengths

@@ -12,8 +12,7 @@ import os
 import re
 import struct
 import zlib
-from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.finding import Severity
@@ -21,24 +20,24 @@ from jobmon_core.domain.logs.tracker import RunStatus, Tracker, TrackerAlert, Tr
 from jobmon_core.observe.logs.open_file import read_regular
 from jobmon_core.observe.trackers.building import (
     RunBuilder,
-    real_of,
+    flat,
+    object_of,
     short,
-    sound_step,
     sound_time,
-    step_in,
+    step_of,
     total_in,
+    value_of,
 )
-from jobmon_core.observe.trackers.files import Look, files_below, summed_up
-from jobmon_core.observe.trackers.json_values import flat, object_of, value_of
+from jobmon_core.observe.trackers.files import Look, look_at_groups
 from jobmon_core.observe.trackers.protobuf import Damaged, fields, real, signed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from jobmon_core.domain.logs.tracker import Cursor
     from jobmon_core.observe.logs.scan_dirs import FoundFile
     from jobmon_core.observe.trackers.building import Limits
-    from jobmon_core.observe.trackers.files import OpenFile
+    from jobmon_core.observe.trackers.files import Found, OpenFile
 
 _NAME = re.compile(r"run-(?P<id>.+)\.wandb")
 _FOLDERS = 3  # the folder of the program, wandb, and that of a run
@@ -51,21 +50,12 @@ _MAX_RECORD = 16 * 2**20
 _BEGINNING, _END = 4 * _BLOCK, 2 * 2**20
 _MAX_SUMMARY = 2**20
 _LEVELS = {"INFO": Severity.INFO, "WARN": Severity.WARNING, "ERROR": Severity.CRITICAL}
-_STEP, _TIME = "_step", "_timestamp"
 
 
-def look(place: str, before: Cursor | None, limits: Limits) -> tuple[tuple[TrackerRun, ...], Cursor]:
+def look(place: str, before: Cursor | None, limits: Limits) -> Found:
     """Return the runs at ``place``: a .wandb file, the folder of a run, or one up to two levels above."""
-    by_id: dict[str, list[FoundFile]] = defaultdict(list)
-    for file in files_below(place, lambda name: _NAME.fullmatch(name) is not None, _FOLDERS):
-        by_id[_id_of(file)].append(file)
-    newest = sorted(by_id, key=lambda run_id: -max(file.modified_ns for file in by_id[run_id]))
     this = Look(place, before, limits)
-    for run_id in newest[: limits.max_runs]:
-        # the names of the folders begin with the time of the start, after a word
-        files = sorted(by_id[run_id], key=lambda file: file.path.rpartition("run-2")[2])
-        this.runs.append(_run_of(run_id, files, this))
-    return this.result()
+    return look_at_groups(this, lambda name: _NAME.fullmatch(name) is not None, _FOLDERS, _id_of, _run_of)
 
 
 def _id_of(file: FoundFile) -> str:
@@ -73,21 +63,20 @@ def _id_of(file: FoundFile) -> str:
     return found["id"] if found else ""
 
 
-def _run_of(run_id: str, files: Sequence[FoundFile], this: Look) -> TrackerRun:
+def _run_of(run_id: str, files: list[FoundFile], this: Look) -> TrackerRun:
     run_id = short(run_id, this.limits.max_name)
+    # the names of the folders begin with the time of the start, after a word
+    files.sort(key=lambda file: file.path.rpartition("run-2")[2])
     known = this.known(run_id, files)
     folder = os.path.dirname(files[-1].path)  # noqa: PTH120 - a text
     run = known or TrackerRun(Tracker.WANDB, run_id, status=RunStatus.RUNNING)
-    reader = _RecordReader(RunBuilder(replace(run, place=folder), this.limits))
-    whys = [this.read_on(file, known, reader.read) for file in files]
-    reader.read_summary(read_regular(f"{folder}/files/wandb-summary.json", _MAX_SUMMARY))
-    return replace(reader.builder.built(), partial=summed_up(whys))
+    builder = _Run(replace(run, place=folder), this.limits)
+    whys = [this.read_on(file, known, builder.read) for file in files]
+    builder.read_summary(read_regular(f"{folder}/files/wandb-summary.json", _MAX_SUMMARY))
+    return builder.built(*whys)
 
 
-@dataclass(frozen=True, slots=True)
-class _RecordReader:
-    builder: RunBuilder
-
+class _Run(RunBuilder):
     def read(self, file: OpenFile, start: int) -> Iterator[int]:
         """Read the records from ``start``; yield where each ends."""
         for offset, message in _records(file, start):
@@ -97,13 +86,11 @@ class _RecordReader:
     def read_summary(self, content: bytes | None) -> None:
         """Note the values of wandb-summary.json, if it is ahead: some versions write it more often."""
         record = flat(object_of(content))
-        step = sound_step(real_of(record.get(_STEP)))
-        own = self.builder.step
-        if step is not None and (own is None or step > own):
+        step = step_of(record.get("_step"))
+        if step is not None and (self.step is None or step > self.step):
             self._add(record)
 
     def _read_record(self, record: dict[int, int | bytes]) -> None:
-        number = record.get(1)
         for kind, content in record.items():
             match kind, content:
                 case 2, bytes():
@@ -111,67 +98,45 @@ class _RecordReader:
                 case 5, bytes():
                     self._configure(content)
                 case 10, bytes():
-                    self._alert(content, number)
+                    self._alert(content, record.get(1))
                 case 17, bytes():
                     self._begin(dict(fields(content)))
                 case 18, bytes():
                     self._end(dict(fields(content)))
 
     def _add(self, record: dict[str, object]) -> None:
-        """Note the scalars of one step."""
-        step = step_in(record, sound_step(real_of(record.get(_STEP))))
-        time_s = sound_time(real_of(record.get(_TIME)))
-        self.builder.reach(step, time_s)
-        for name, value in record.items():
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if is_number and not name.startswith("_") and (number := real_of(value)) is not None:
-                self.builder.add(short(name, self.builder.limits.max_name), number, step, time_s)
+        self.add_record(record, record.get("_step"), record.get("_timestamp"))
 
     def _configure(self, config: bytes) -> None:
-        total = total_in(_items(config))
-        if total is not None:
-            self.builder.run = replace(self.builder.run, total_steps=total)
+        self.run = replace(self.run, total_steps=total_in(_items(config)) or self.run.total_steps)
 
     def _alert(self, content: bytes, number: object) -> None:
-        texts = {
-            key: value.decode("utf-8", "replace")
-            for key, value in fields(content)
-            if isinstance(value, bytes)
-        }
-        limits = self.builder.limits
-        alert = TrackerAlert(
-            f"{self.builder.run.run_id}/{number}",
-            short(texts.get(1), limits.max_text),
-            short(texts.get(2), limits.max_text),
-            _LEVELS.get(texts.get(3, "").upper(), Severity.INFO),
-            self.builder.step,
-            self.builder.updated_s,
-        )
-        alerts = (*self.builder.run.alerts, alert)[-limits.max_alerts :]
-        self.builder.run = replace(self.builder.run, alerts=alerts)
+        parts, name = dict(fields(content)), f"{self.run.run_id}/{number}"
+        title, text, level = (_text(parts.get(each), self.limits.max_text) for each in (1, 2, 3))
+        severity = _LEVELS.get(level.upper(), Severity.INFO)
+        alert = TrackerAlert(name, title, text, severity, self.step, self.updated_s)
+        self.run = replace(self.run, alerts=(*self.run.alerts, alert)[-self.limits.max_alerts :])
 
     def _begin(self, run: dict[int, int | bytes]) -> None:
         """Note the record of the run itself, which is repeated when something of it changes."""
         if isinstance(config := run.get(4), bytes):
             self._configure(config)
-        name = run.get(8)
-        if isinstance(name, bytes):
-            shown = short(name.decode("utf-8", "replace"), self.builder.limits.max_name)
-            self.builder.run = replace(self.builder.run, name=shown)
+        if name := _text(run.get(8), self.limits.max_name):
+            self.run = replace(self.run, name=name)
         started_s = _timestamp(run.get(17))
-        if started_s not in (None, self.builder.run.started_s, self.builder.run.resumed_s):
-            self.builder.start(started_s)
-            self.builder.run = replace(self.builder.run, status=RunStatus.RUNNING)
+        if started_s not in (None, self.run.started_s, self.run.resumed_s):
+            self.start(started_s)
+            self.run = replace(self.run, status=RunStatus.RUNNING)
 
     def _end(self, end: dict[int, int | bytes]) -> None:
         code, runtime_s = end.get(1, 0), end.get(2, 0)
         exit_code = signed(code) if isinstance(code, int) else None
-        run = self.builder.run
-        ended_s, started_s = self.builder.updated_s, run.resumed_s or run.started_s
+        run = self.run
+        ended_s, started_s = self.updated_s, run.resumed_s or run.started_s
         if isinstance(runtime_s, int) and started_s is not None:
             ended_s = max(ended_s or 0.0, sound_time(started_s + runtime_s) or 0.0)
         status = RunStatus.FAILED if exit_code else RunStatus.FINISHED
-        self.builder.run = replace(run, status=status, exit_code=exit_code, ended_s=ended_s)
+        self.run = replace(run, status=status, exit_code=exit_code, ended_s=ended_s)
 
 
 def _items(content: bytes) -> dict[str, object]:
@@ -193,6 +158,10 @@ def _items(content: bytes) -> dict[str, object]:
                     value = real(packed)
         found[".".join(filter(None, names))] = value
     return flat(found)
+
+
+def _text(content: object, at_most: int) -> str:
+    return short(content.decode("utf-8", "replace"), at_most) if isinstance(content, bytes) else ""
 
 
 def _timestamp(content: object) -> float | None:
@@ -243,19 +212,12 @@ def _fragments(file: OpenFile, at: int) -> Iterator[tuple[int, int, bytes]]:
             if len(block) < _HEAD.size:
                 return
         fragment = block[at - block_at : at - block_at + left]
-        _, length, kind = _HEAD.unpack_from(fragment)
-        if not any(fragment) or _HEAD.size + length > len(fragment) < left:
-            return  # it is still written
+        checksum, length, kind = _HEAD.unpack_from(fragment)
         piece = fragment[_HEAD.size : _HEAD.size + length]
-        if not _is_whole(fragment, piece):
+        if not any(fragment) or (len(piece) < length and len(fragment) < left):
+            return  # it is still written
+        is_whole = _FULL <= kind <= _LAST and len(piece) == length
+        if not is_whole or checksum != zlib.crc32(piece, zlib.crc32(bytes((kind,)))):
             raise Damaged(f"has a damaged record at byte {at:,}: what follows is not read")
         at += _HEAD.size + length
         yield at, kind, piece
-
-
-def _is_whole(fragment: bytes, piece: bytes) -> bool:
-    """Whether a part of a record is of a known kind and has its length and its checksum."""
-    checksum, length, kind = _HEAD.unpack_from(fragment)
-    if not _FULL <= kind <= _LAST or length != len(piece):
-        return False
-    return bool(checksum == zlib.crc32(piece, zlib.crc32(bytes((kind,)))))

@@ -71,6 +71,11 @@ def entries(file: OpenFile, at: int) -> Iterator[Entry]:
         yield Entry(at, name, method, checksum, size, data_at)
 
 
+def can_unpack(method: int) -> bool:
+    """Whether what is packed like this can be read here."""
+    return method in (_STORED, _DEFLATED) or (method == ZSTANDARD and _libzstd() is not None)
+
+
 def _unpacked(packed: bytes, method: int, size: int) -> bytes | None:
     if method == _STORED:
         return packed
@@ -79,17 +84,8 @@ def _unpacked(packed: bytes, method: int, size: int) -> bytes | None:
             return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, size + 1)
         except zlib.error:
             return None
-    return _from_zstandard(packed, size) if method == ZSTANDARD else None
-
-
-def can_unpack(method: int) -> bool:
-    """Whether what is packed like this can be read here."""
-    return method in (_STORED, _DEFLATED) or (method == ZSTANDARD and _libzstd() is not None)
-
-
-def _from_zstandard(packed: bytes, size: int) -> bytes | None:
     library = _libzstd()
-    if library is None:
+    if method != ZSTANDARD or library is None:
         return None
     room = ctypes.create_string_buffer(size)
     written = library.ZSTD_decompress(room, size, packed, len(packed))

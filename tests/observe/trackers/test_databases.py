@@ -14,8 +14,8 @@ import pytest
 
 from jobmon_core.domain.logs.tracker import Cursor, RunStatus, Tracker, TrackerRun
 from jobmon_core.observe.logs.open_file import Unreadable
+from jobmon_core.observe.trackers.databases import ask, rows
 from jobmon_core.observe.trackers.readers import look
-from jobmon_core.observe.trackers.sqlite import ask, rows
 from jobmon_core.system.filesystem import Filesystem
 
 MLFLOW = """

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.logs.tracker import RunStatus
-from jobmon_core.observe.trackers.online import Keys, OnlineRun, ask_mlflow, ask_wandb
+from jobmon_core.domain.logs.tracker import RunStatus, Tracker, TrackerRun
+from jobmon_core.observe.trackers.online import Keys, ask_servers
 from tests.support.discord_answers import Scripted
 from tests.support.receiver import Receiver
 
@@ -27,21 +27,33 @@ WANDB_RUN = {
     ),
 }
 MLFLOW_RUN = {
-    "run": {
-        "info": {
-            "run_id": "r1", "run_name": "one", "experiment_id": "7", "status": "KILLED",
-            "start_time": 1_800_000_000_000, "end_time": "1800000009000",
-        },
-        "data": {
-            "metrics": [{"key": "loss", "value": 0.5, "timestamp": 1_800_000_005_000, "step": "77"}],
-            "params": [{"key": "max_steps", "value": "900"}],
-        },
-    }
+    "info": {
+        "run_id": "r1", "run_name": "one", "experiment_id": "7", "status": "KILLED",
+        "start_time": 1_800_000_000_000, "end_time": "1800000009000",
+    },
+    "data": {
+        "metrics": [{"key": "loss", "value": 0.5, "timestamp": 1_800_000_005_000, "step": "77"}],
+        "params": [{"key": "max_steps", "value": "900"}],
+    },
 }  # fmt: skip
+MLFLOW_ANSWER = {"runs": [MLFLOW_RUN]}
 
 
 def keys(folder: Path, environment: Mapping[str, str] | None = None) -> Keys:
     return Keys(environment or {}, folder)
+
+
+def of_wandb(run: str = "abc", place: str = "me/p") -> TrackerRun:
+    return TrackerRun(Tracker.WANDB, run, url=f"https://wandb.example/{place}/runs/{run}")
+
+
+def of_mlflow(run: str = "r1", experiment: str = "7") -> TrackerRun:
+    url = f"https://mlflow.example/#/experiments/{experiment}/runs/{run}"
+    return TrackerRun(Tracker.MLFLOW, run, url=url)
+
+
+def asked(server: Receiver, keys: Keys, *runs: TrackerRun) -> list[TrackerRun]:
+    return ask_servers(runs, dict.fromkeys(Tracker, server.url), keys)
 
 
 def answering(content: object, status: int = 200) -> Receiver:
@@ -55,9 +67,7 @@ def basic(user: str, password: str) -> str:
 def test_one_query_asks_wandb_about_all_runs(tmp_path: Path) -> None:
     content = {"data": {"r0": {"run": WANDB_RUN}, "r1": None}}
     with answering(content) as server:
-        known, unknown = ask_wandb(
-            [OnlineRun("abc", "me", "p q"), OnlineRun("x", "me", "p")], keys(tmp_path), server.url
-        )
+        known, unknown = asked(server, keys(tmp_path), of_wandb(place="me/p%20q"), of_wandb("x"))
     (request,) = server.requests
     assert (request.method, request.path) == ("POST", "/graphql")
     assert request.payload["variables"]["p0"] == "p q"
@@ -72,9 +82,10 @@ def test_one_query_asks_wandb_about_all_runs(tmp_path: Path) -> None:
         "train/loss": 0.25,
         "eval.acc": 0.5,
     }
-    assert known.url.endswith("/me/p%20q/runs/abc")
+    assert known.url == of_wandb(place="me/p%20q").url
     assert known.started_s is not None
-    assert known.updated_s == known.started_s + 600
+    # the heartbeat goes on while the program hangs
+    assert (known.updated_s, known.metrics["train/loss"].time_s) == (known.started_s + 600, 1.8e9)
     assert "does not know this run" in unknown.partial
 
 
@@ -82,7 +93,7 @@ def test_the_key_of_wandb_comes_from_its_variable_or_from_netrc(tmp_path: Path) 
     (tmp_path / ".netrc").write_text(f"machine 127.0.0.1 login user password {KEY[::-1]}\n")
     with answering({"data": {}}) as server:
         for environment in ({"WANDB_API_KEY": KEY, "WANDB_BASE_URL": server.url}, {"WANDB_API_KEY": KEY}):
-            ask_wandb([OnlineRun("abc", "me", "p")], keys(tmp_path, environment), server.url)
+            asked(server, keys(tmp_path, environment), of_wandb())
     # the second variable is for W&B's own server
     assert [each.headers["authorization"] for each in server.requests] == [
         basic("api", KEY),
@@ -90,35 +101,30 @@ def test_the_key_of_wandb_comes_from_its_variable_or_from_netrc(tmp_path: Path) 
     ]
 
 
-def test_mlflow_is_asked_about_a_run(tmp_path: Path) -> None:
-    with answering(MLFLOW_RUN) as server:
-        run = ask_mlflow("r1&x", keys(tmp_path, {"MLFLOW_TRACKING_TOKEN": KEY}), server.url)
+def test_one_query_asks_mlflow_about_all_runs(tmp_path: Path) -> None:
+    environment = {"MLFLOW_TRACKING_TOKEN": KEY}
+    with answering(MLFLOW_ANSWER) as server:
+        run, unknown = asked(server, keys(tmp_path, environment), of_mlflow(), of_mlflow("r2", "8"))
     (request,) = server.requests
-    assert (request.method, request.path) == ("GET", "/api/2.0/mlflow/runs/get?run_id=r1%26x")
+    assert (request.method, request.path) == ("POST", "/api/2.0/mlflow/runs/search")
+    assert request.payload == {
+        "experiment_ids": ["7", "8"],
+        "filter": "attributes.run_id IN ('r1', 'r2')",
+    }
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert (run.name, run.status, run.step, run.total_steps) == ("one", RunStatus.KILLED, 77, 900)
     assert (run.started_s, run.ended_s) == (1.8e9, 1.8e9 + 9)
-    assert run.url.endswith("/#/experiments/7/runs/r1%26x")
+    assert "does not know this run" in unknown.partial
 
 
 def test_the_password_of_mlflow_comes_from_its_file(tmp_path: Path) -> None:
     (tmp_path / ".mlflow").mkdir()
     text = "[mlflow]\nmlflow_tracking_username = ada\nmlflow_tracking_password = a%b\n"
     (tmp_path / ".mlflow" / "credentials").write_text(text)
-    with answering(MLFLOW_RUN) as server:
-        ask_mlflow("r1", keys(tmp_path), server.url)
-        ask_mlflow("r1", keys(tmp_path, {"MLFLOW_TRACKING_URI": "https://other.example"}), server.url)
+    with answering(MLFLOW_ANSWER) as server:
+        asked(server, keys(tmp_path), of_mlflow())
+        asked(server, keys(tmp_path, {"MLFLOW_TRACKING_URI": "https://other.example"}), of_mlflow())
     assert [each.headers.get("authorization") for each in server.requests] == [basic("ada", "a%b"), None]
-
-
-@pytest.mark.parametrize(
-    "server", ["http://169.254.169.254", "http://wandb.example", "file:///etc", "nonsense"]
-)
-def test_no_key_goes_to_an_address_without_tls(tmp_path: Path, server: str) -> None:
-    environment = {"WANDB_API_KEY": KEY, "WANDB_BASE_URL": server, "MLFLOW_TRACKING_TOKEN": KEY}
-    (run,) = ask_wandb([OnlineRun("abc", "me", "p")], keys(tmp_path, environment), server)
-    assert "only https:// keeps a key secret" in run.partial
-    assert "only https://" in ask_mlflow("abc", keys(tmp_path, environment), server).partial
 
 
 @pytest.mark.parametrize(
@@ -135,7 +141,7 @@ def test_a_server_that_does_not_help_is_named_without_the_key(
 ) -> None:
     with answering(content, status) as server:
         environment = {"WANDB_API_KEY": KEY, "WANDB_BASE_URL": server.url}
-        (run,) = ask_wandb([OnlineRun("abc", "me", "p")], keys(tmp_path, environment), server.url)
+        (run,) = asked(server, keys(tmp_path, environment), of_wandb())
     assert why in run.partial
     assert KEY not in str(run)
     assert run.status is RunStatus.UNKNOWN
@@ -143,18 +149,16 @@ def test_a_server_that_does_not_help_is_named_without_the_key(
 
 def test_without_a_key_the_answer_says_so(tmp_path: Path) -> None:
     with answering({}, 403) as server:
-        run = ask_mlflow("r1", keys(tmp_path), server.url)
+        (run,) = asked(server, keys(tmp_path), of_mlflow())
     assert run.partial == "127.0.0.1 needs a key, and there is none"
 
 
 def test_an_answer_of_another_shape_is_a_run_of_which_nothing_is_known(tmp_path: Path) -> None:
     shapes: list[object] = [
-        {"run": 7},
-        {"run": {"info": [], "data": {"metrics": 7, "params": [7]}}},
+        {"runs": 7},
+        {"runs": [{"info": {"run_id": "r1"}, "data": {"metrics": 7, "params": [7]}}]},
         {"data": {"r0": {"run": {"config": "["}}}},
     ]
     for shape in shapes:
         with answering(shape) as server:
-            assert ask_mlflow("r1", keys(tmp_path), server.url).step is None
-            (run,) = ask_wandb([OnlineRun("abc")], keys(tmp_path), server.url)
-            assert run.step is None
+            assert [run.step for run in asked(server, keys(tmp_path), of_mlflow(), of_wandb())] == [None] * 2

@@ -8,12 +8,11 @@ from dataclasses import replace
 
 from jobmon_core.domain.logs.progress.log.formats import is_measured
 from jobmon_core.domain.logs.progress.model import History, Progress, Sample
-from jobmon_core.domain.logs.tracker import Metric, Tracker, TrackerRun
+from jobmon_core.domain.logs.tracker import COUNTS, Metric, Tracker, TrackerRun
 
 MAX_METRICS = 16  # of a job, as of its log
 _MAX_CHOSEN = 4  # metrics that the user did not name
-# the Trainer's and Lightning's own counts: the step of W&B and Trackio, unless given, counts calls
-_COUNTS = ("train/global_step", "trainer/global_step", "global_step")
+# whose step, unless given, counts calls
 _COUNT_CALLS = (Tracker.WANDB, Tracker.TRACKIO)
 _EPOCH = ("train/epoch", "epoch")
 _RATE = re.compile(r"(?:^|[/_-])(?:lr|learning_rate)(?:$|[/_-])|^lr-")
@@ -31,12 +30,12 @@ _MAX_ALERTS = 16
 
 def counts_steps(run: TrackerRun) -> bool:
     """Whether the step of a run is that of its training, and not a number of calls."""
-    return run.tracker not in _COUNT_CALLS or any(name in run.metrics for name in _COUNTS)
+    return run.tracker not in _COUNT_CALLS or any(name in run.metrics for name in COUNTS)
 
 
 def progress_of(run: TrackerRun, metrics: Sequence[str] = (), loss: str = "") -> Progress | None:
     """Return how far a run is; ``metrics`` and ``loss`` are the names that the user chose."""
-    counted = next((run.metrics[name].value for name in _COUNTS if name in run.metrics), None)
+    counted = next((run.metrics[name].value for name in COUNTS if name in run.metrics), None)
     step = run.step if counted is None else counted
     if step is None:
         return None
@@ -66,7 +65,7 @@ def _value(run: TrackerRun, name: str) -> float | None:
 def _chosen(run: TrackerRun, metrics: Sequence[str], loss: str) -> dict[str, float]:
     if metrics:
         return {name: run.metrics[name].value for name in metrics if name in run.metrics}
-    known = (loss, *_COUNTS, *_EPOCH)
+    known = (loss, *COUNTS, *_EPOCH)
     names = [name for name in run.metrics if name not in known and _is_telling(name.lower())]
     return {name: run.metrics[name].value for name in sorted(names)[:_MAX_CHOSEN]}
 
