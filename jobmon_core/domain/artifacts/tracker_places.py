@@ -108,7 +108,7 @@ _VARIABLES = {  # the environment variables that name a place, and what follows 
     "MLFLOW_TRACKING_URI": (Tracker.MLFLOW, ""),
     "TRACKIO_DIR": (Tracker.TRACKIO, ""),
 }
-_URI = re.compile(r"^(?:sqlite:///|file:(?://(?=/))?)")
+FILE_URL = re.compile(r"^(?:sqlite:///|file:(?://(?=/))?)")
 
 
 def leads_in_script(text: str, variables: Mapping[str, str], outputs: Iterable[str] = ()) -> list[Lead]:
@@ -142,6 +142,6 @@ def _of_option(name: str, value: str, folders: list[str]) -> Iterator[Lead]:
 
 
 def _place(tracker: Tracker, value: str) -> Iterator[Lead]:
-    path = _URI.sub("", value)
+    path = FILE_URL.sub("", value)
     if "://" not in path and "$" not in path:
         yield Lead(tracker, path.rstrip("/") or path)

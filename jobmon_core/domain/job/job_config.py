@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import NamedTuple
 
+from jobmon_core.domain.artifacts.tracker_places import FILE_URL
 from jobmon_core.domain.config_section import SecretSources, Section
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.job.job_settings import (
@@ -33,7 +34,6 @@ _MAX_ITEMS = 1e15  # a unit of work may be one token
 _MAX_PERCENT = 99
 _SEVERITIES = ("critical", "error", "warning")  # the first two mean the same
 _ON_STALL = "on_stall"
-_FILE_URL = re.compile(r"^(?:sqlite:///|file:(?://(?=/))?)")  # as in MLFLOW_TRACKING_URI
 # alerts are accepted and not read: they may hold a webhook, so they belong in config.json
 _ALERTS = {
     "email": ("enabled", "address", "smtp_server", "smtp_port"),
@@ -178,9 +178,11 @@ class _Parser:
             return None
         section, places = self._top.section("track"), {}
         for tracker in Tracker:
-            path = _FILE_URL.sub("", _text(section, tracker))
+            path = FILE_URL.sub("", _text(section, tracker))
             if "://" in path:
-                section.fault(tracker, "expected a file or a folder; jobmon asks no tracking server")
+                section.fault(
+                    tracker, "expected a file or a folder; a server is named by `trackers` in config.json"
+                )
             elif path:
                 places[str(tracker)] = self._absolute(path)
         found = TrackSettings(places, tuple(section.texts("metrics")), _text(section, "loss"))

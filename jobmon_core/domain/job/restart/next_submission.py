@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from jobmon_core.domain.artifacts.tracker_places import Lead, leads_in_log
 from jobmon_core.domain.job.job_settings import AttemptPlace, JobSettings
 from jobmon_core.domain.job.tracking.new_job import NewJob
 from jobmon_core.domain.logs.progress.tracked import is_offline
@@ -15,15 +16,9 @@ from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
 _CHECKPOINT = "{path}"
 _ALL, _NOTHING = "ALL", ("NONE", "NIL")
 _WANDB_ID, _WANDB_RESUME, _MLFLOW_ID = "WANDB_RUN_ID", "WANDB_RESUME", "MLFLOW_RUN_ID"
-# in both, the colours of a terminal may stand between the words
-_WANDB_RUN = re.compile(
-    r"wandb\b\S*:.*(?:View run\b.*\bat:? .*?https?://\S+/runs/|saved locally in .*/run-\d{8}_\d{6}-)"
-    r"(\w[\w-]{0,63})(?![\w.-])"
-)
-_MLFLOW_RUN = re.compile(r"View run\b.*\bat:? .*?https?://\S+/experiments/\S+/runs/([0-9a-f]{32})\b")
+_WANDB_FOLDER = re.compile(r"/run-\d{8}_\d{6}-(\w[\w-]{0,63})$")
 # the agent of a sweep gives each of its runs an id of its own
-_WANDB_SWEEP = re.compile(r"wandb\b\S*:.*(?:View sweep\b|Agent Starting Run)")
-_MAX_CHARS = 1000  # of such a line; in a longer one, the search would take long
+_WANDB_SWEEP = ("View sweep", "Agent Starting Run")
 _NOT_ONLINE: Final = ("offline", "dryrun", "disabled")
 
 
@@ -78,15 +73,14 @@ def resume_words(resume_arg: str, path: str) -> tuple[str, ...]:
 
 
 def tracker_variables(
-    lines: Iterable[str], environment: Mapping[str, str], runs: Sequence[TrackerRun] = ()
+    lines: Sequence[str], environment: Mapping[str, str], runs: Sequence[TrackerRun] = ()
 ) -> dict[str, str]:
     """Return what to add to the environment of a further attempt, by the log and the ``runs`` of the first.
 
     A variable that the environment of the first attempt holds stays as it is, even if it is empty.
     """
-    wandb, mlflow, is_sweep = _runs_in(lines)
-    wandb |= _ids(runs, Tracker.WANDB)
-    mlflow |= _ids(runs, Tracker.MLFLOW)
+    wandb, mlflow = (_ids(leads_in_log(lines), runs, each) for each in (Tracker.WANDB, Tracker.MLFLOW))
+    is_sweep = any("wandb" in line and sign in line for line in lines for sign in _WANDB_SWEEP)
     is_kept = environment.get("WANDB_MODE", "").lower() not in _NOT_ONLINE and not is_sweep
     is_kept &= "WANDB_SWEEP_ID" not in environment and environment.get(_WANDB_RESUME) != "never"
     added: dict[str, str] = {}
@@ -99,19 +93,9 @@ def tracker_variables(
     return {name: value for name, value in added.items() if name not in environment}
 
 
-def _runs_in(lines: Iterable[str]) -> tuple[set[str], set[str], bool]:
-    """Return the ids of the runs of W&B and of MLflow that a log names, and whether a sweep gave them."""
-    wandb, mlflow, is_sweep = set[str](), set[str](), False
-    for line in lines:
-        if len(line) > _MAX_CHARS:
-            continue
-        if found := _WANDB_RUN.search(line):
-            wandb.add(found[1])
-        elif found := _MLFLOW_RUN.search(line):
-            mlflow.add(found[1])
-        is_sweep |= _WANDB_SWEEP.search(line) is not None
-    return wandb, mlflow, is_sweep
-
-
-def _ids(runs: Iterable[TrackerRun], tracker: Tracker) -> set[str]:
-    return {run.run_id for run in runs if run.tracker is tracker and run.run_id and not is_offline(run)}
+def _ids(leads: Iterable[Lead], runs: Iterable[TrackerRun], tracker: Tracker) -> set[str]:
+    """Return the runs of a tracker that pages, folders and what was followed name."""
+    own = [lead for lead in leads if lead.tracker is tracker]
+    folders = filter(None, (_WANDB_FOLDER.search(lead.path) for lead in own))
+    followed = {run.run_id for run in runs if run.tracker is tracker and not is_offline(run)}
+    return ({lead.run for lead in own} | {found[1] for found in folders} | followed) - {""}
