@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -58,6 +58,7 @@ from jobmon_core.store.json_file import JsonFile
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from jobmon_core.analysis.tracker_servers import TrackerServers
     from jobmon_core.domain.job.own_files import OwnFiles
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.logs.tracker import TrackerRun
@@ -108,6 +109,7 @@ class _LookInputs(NamedTuple):
     file_of: Callable[[str], Path]
     every_s: float
     history: Path | None
+    servers: TrackerServers | None
 
 
 def follow_progress(
@@ -121,18 +123,21 @@ def follow_progress(
     lineages: LineageStore | None = None,
     every_s: float = 0.0,
     history: Path | None = None,
+    servers: TrackerServers | None = None,
 ) -> dict[str, Followed]:
     """Read on in the logs of these jobs, look at their outputs, and update their progress files.
 
     Without ``telemetry_of``, what agents measured is not judged; without ``lineages``, not whether an attempt
     resumed; without ``history``, the folder of ended runs, no run is compared with those. ``files_elsewhere``
     returns the outputs of a job whose files cannot be read here. ``every_s`` is the period of messages about
-    how far jobs are, where the job itself names none; 0: there are none.
+    how far jobs are, where the job itself names none; 0: there are none. ``servers`` of trackers are asked.
     """
-    look = _LookInputs(
-        now_s, user_patterns, telemetry_of, Listings(), files_elsewhere, lineages, file_of, every_s, history
-    )
-    return {job.id: _follow_safely(job, file_of(job.id), look) for job in jobs}
+    more = (Listings(), files_elsewhere, lineages, file_of, every_s, history, servers)
+    look = _LookInputs(now_s, user_patterns, telemetry_of, *more)
+    found = {job.id: _follow_safely(job, file_of(job.id), look) for job in jobs}
+    if servers:
+        servers.close()
+    return found
 
 
 def _follow_safely(job: WatchedJob, path: Path, look: _LookInputs) -> Followed:
@@ -308,7 +313,8 @@ def _read(
     written_s = min(now_s, last_write_s(logs) or now_s)
     files = own_files(job, task)
     of_log = with_known_total(reader.progress, settings, checkpoint_folder(job, task), files)
-    tracking, runs = look_at_trackers(job, task, logs, known.tracking, lambda: _earlier(known, job, look))
+    earlier = partial(_earlier, known, job, look)
+    tracking, runs = look_at_trackers(job, task, logs, known.tracking, earlier, servers=look.servers)
     tracked = tracked_progress(runs, settings, reader)
     progress = tracked.beside(of_log, reader.progress)
     before = _of_unit(_of_this_run(known, task), progress)

@@ -27,6 +27,7 @@ from jobmon_core.domain.logs.progress.tracked import (
     one_run,
     progress_of,
     samples_of,
+    with_page,
     with_tracked,
 )
 from jobmon_core.domain.logs.tracker import Cursor, Tracker, TrackerRun
@@ -35,6 +36,7 @@ from jobmon_core.observe.logs.read import read_head, read_tail
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from jobmon_core.analysis.tracker_servers import TrackerServers
     from jobmon_core.domain.job.job_settings import JobSettings
     from jobmon_core.domain.job.own_files import OwnFiles
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
@@ -67,10 +69,13 @@ def look_at_trackers(
     logs: Sequence[str],
     before: TrackerState,
     earlier: Callable[[], tuple[TrackerRun, ...]],
+    *,
+    servers: TrackerServers | None = None,
 ) -> tuple[TrackerState, list[TrackerRun]]:
     """Return the runs that a task logs to, the one that tells its progress first, and the new state.
 
-    ``earlier`` returns those of the run before this one; it is called once in a run.
+    ``earlier`` returns those of the run before this one; it is called once in a run. ``servers`` may be
+    asked.
     """
     state = before
     if state.started_s != task.start_s:
@@ -88,7 +93,14 @@ def look_at_trackers(
         # a program may train one model after another, each in a place of its own
         if run and (known is None or (run.updated_s or 0.0) > (known.updated_s or 0.0)):
             runs[lead.tracker] = run
-    shown = sorted(_with_pages(runs, state.leads), key=lambda run: (run.step is None, not counts_steps(run)))
+    pages = {
+        (lead.tracker, lead.run): servers.about(lead, task)
+        if servers
+        else TrackerRun(lead.tracker, lead.run, url=lead.url)
+        for lead in state.leads
+        if lead.url
+    }
+    shown = sorted(_with_pages(runs, pages), key=lambda run: (run.step is None, not counts_steps(run)))
     return replace(state, cursors=cursors), shown[:_MAX_SHOWN]
 
 
@@ -247,12 +259,12 @@ def _is_own(run: TrackerRun, own: OwnFiles, *, may_be_older: bool) -> bool:
     return own.include(run.updated_s or status.st_mtime, status.st_uid)
 
 
-def _with_pages(runs: Mapping[Tracker, TrackerRun], leads: Sequence[Lead]) -> Iterator[TrackerRun]:
-    """Yield the runs with the addresses of their pages; those of which only this is known follow."""
-    pages = {(lead.tracker, lead.run): lead.url for lead in leads if lead.url}
+def _with_pages(
+    runs: Mapping[Tracker, TrackerRun], pages: dict[tuple[Tracker, str], TrackerRun]
+) -> Iterator[TrackerRun]:
+    """Yield the runs with what their pages say; those of which only that is known follow, latest first."""
     for run in runs.values():
-        of_run = pages.pop((run.tracker, run.run_id), "")
-        yield replace(run, url=run.url or of_run)
-    for (tracker, run_id), url in pages.items():
-        if tracker not in runs:
-            yield TrackerRun(tracker, run_id, url=url)
+        page = pages.pop((run.tracker, run.run_id), None)
+        yield with_page(run, page) if page else run
+    others = sorted(pages.values(), key=lambda page: -(page.started_s or 0.0))
+    yield from (page for page in others if page.tracker not in runs)

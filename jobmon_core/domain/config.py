@@ -15,6 +15,7 @@ from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
 from jobmon_core.domain.job.tracking.policy import Policy
 from jobmon_core.domain.node.telemetry.agent import CLOUDS, AgentSettings
+from jobmon_core.domain.webhook import is_loopback, split_address
 
 if TYPE_CHECKING:  # submit reads the configuration, and its user waits
     from jobmon_core.domain.delivery.outbox import Message
@@ -56,6 +57,7 @@ class Config(NamedTuple):
     prices: Prices | None = None  # None: nothing is said about cost
     budgets: tuple[Budget, ...] = ()
     kubernetes: KubernetesPlace = KubernetesPlace()
+    servers: tuple[tuple[str, str], ...] = ()  # of trackers that may be asked, with their addresses
 
     def channel(self, name: str) -> ConfiguredChannel | None:
         """Return the channel of a name, if it is configured."""
@@ -124,7 +126,8 @@ def parse_config(
     config = _with_prices(config, top)
     _check_hosts(top)
     cluster = top.section("kubernetes")
-    config = config._replace(kubernetes=KubernetesPlace(cluster.text("context"), cluster.text("namespace")))
+    place = KubernetesPlace(cluster.text("context"), cluster.text("namespace"))
+    config = config._replace(kubernetes=place, servers=_servers(top))
     cluster.close()
     messages.close()
     top.close()
@@ -218,6 +221,21 @@ def _check_hosts(top: Section) -> None:
         from jobmon_core.domain.node.hosts.profiles import parse_profiles
 
         parse_profiles(top.section("profiles"))
+
+
+def _servers(top: Section) -> tuple[tuple[str, str], ...]:
+    """Return the servers of the section ``trackers``; https, since they get keys."""
+    section = top.section("trackers")
+    found = {name: section.parsed(name, _server) for name in ("wandb", "mlflow")}
+    section.close()
+    return tuple((name, server) for name, server in found.items() if server)
+
+
+def _server(text: str) -> str:
+    parts = split_address(text, "not the address of a server")
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+        raise ValueError("only https:// keeps a key secret (http works for localhost only)")
+    return text.rstrip("/")
 
 
 def _with_prices(config: Config, top: Section) -> Config:

@@ -30,6 +30,9 @@ class Settings:
     heartbeat: HeartbeatUrl | None = None
     agent: AgentSettings = AgentSettings()
     has_prices: bool = False  # without any, no child needs to read the configuration for them
+    servers: tuple[
+        tuple[str, str], ...
+    ] = ()  # of trackers that may be asked about runs, with their addresses
     faults: tuple[str, ...] = ()
 
 
@@ -64,4 +67,5 @@ class SettingsReader:
             config = self.configuration()
         except ConfigInvalid as error:
             return Settings(faults=tuple(error.faults))
-        return Settings(config.policy, config.heartbeat, config.agent, config.prices is not None)
+        has_prices = config.prices is not None
+        return Settings(config.policy, config.heartbeat, config.agent, has_prices, config.servers)

@@ -304,22 +304,27 @@ class MonitorFactory:
 
     def _read_progress(self, jobs: tuple[WatchedJob, ...]) -> dict[str, Followed]:
         from jobmon_core.analysis.progress import follow_progress  # only in a child: see `ProgressFollower`
+        from jobmon_core.analysis.tracker_servers import TrackerServers
         from jobmon_core.analysis.triage import add_machine_samples
 
-        ctx, home = self._ctx, self._ctx.home
+        ctx, home, now_s, servers = self._ctx, self._ctx.home, self._ctx.clock.now(), None
+        with suppress(ConfigInvalid, StorageFailed):  # which `_policy` and the progress report
+            if named := dict(self._settings.settings().servers):
+                servers = TrackerServers(home.shared_answers, named, jobs, now_s)
         add_machine_samples(
             jobs, lambda job: machine.sample() if (machine := ctx.machine(job)) else None, ctx.telemetry
         )
         return follow_progress(
             jobs,
             home.progress_file,
-            ctx.clock.now(),
+            now_s,
             home.patterns,
             ctx.telemetry,
             files_elsewhere=lambda job: machine.outputs() if (machine := ctx.machine(job)) else None,
             lineages=ctx.lineages,
             every_s=self._policy(lambda _: None).progress_every_s,
             history=home.history,
+            servers=servers,
         )
 
     def _agent_launches(

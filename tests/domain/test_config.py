@@ -456,3 +456,21 @@ def test_the_period_of_progress_messages_is_read(every: object, seconds: float) 
 def test_a_wrong_period_of_progress_messages_is_a_fault(every: object) -> None:
     [fault] = faults({"progress": {"every": every}})
     assert fault.startswith("progress.every: ")
+
+
+def test_servers_of_trackers_are_asked_by_https() -> None:
+    named = {"wandb": "https://api.wandb.ai/", "mlflow": "http://localhost:5000"}
+    assert parsed({"trackers": named}).servers == (
+        ("wandb", "https://api.wandb.ai"),
+        ("mlflow", "http://localhost:5000"),
+    )
+    assert parsed({"trackers": {"wandb": ""}}).servers == ()
+
+
+@pytest.mark.parametrize(
+    "server", ["http://169.254.169.254", "http://wandb.example", "file:///etc", "https://me:secret@w.example"]
+)
+def test_no_key_goes_to_an_address_without_tls(server: str) -> None:
+    (fault,) = faults({"trackers": {"mlflow": server}})
+    assert fault.startswith("trackers.mlflow: ")
+    assert "secret@" not in fault

@@ -16,8 +16,8 @@ from jobmon_core.domain.logs.tracker import Tracker
 from tests.support.warm_jobmon import start_program
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
-_VENV = _CHECKOUT / ".venv-trackers"
-_PROGRAMS = _CHECKOUT / "tests" / "real" / "programs" / "trackers"
+VENV = _CHECKOUT / ".venv-trackers"
+PROGRAMS = _CHECKOUT / "tests" / "real" / "programs" / "trackers"
 _INSTALL_S, _END_S = 900.0, 300.0
 _IMPORTED = {  # by the programs, or by the library when it is used
     Tracker.TENSORBOARD: (
@@ -90,8 +90,8 @@ class TrackedProgram:
             "WANDB_SILENT": "true",
             "GIT_PYTHON_REFRESH": "quiet",
         }
-        python = (f"{_VENV}/bin/python", *_IMPORTED[kind.tracker])
-        argv = (f"{_PROGRAMS}/{kind.program}", str(folder), run, *kind.arguments, *more)
+        python = (f"{VENV}/bin/python", *_IMPORTED[kind.tracker])
+        argv = (f"{PROGRAMS}/{kind.program}", str(folder), run, *kind.arguments, *more)
         (stdin, write_end), (read_end, stdout) = os.pipe(), os.pipe()
         self._orders, self._answers = os.fdopen(write_end, "w"), os.fdopen(read_end)
         with self._log.open("ab") as log:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from jobmon_core.domain.logs.progress.log.formats import is_measured
 from jobmon_core.domain.logs.progress.model import History, Progress, Sample
-from jobmon_core.domain.logs.tracker import COUNTS, Metric, Tracker, TrackerRun
+from jobmon_core.domain.logs.tracker import COUNTS, Metric, RunStatus, Tracker, TrackerRun
 
 MAX_METRICS = 16  # of a job, as of its log
 _MAX_CHOSEN = 4  # metrics that the user did not name
@@ -111,7 +111,8 @@ def may_lead_log(run: TrackerRun | None, printed: Progress | None) -> bool:
 
 def samples_of(run: TrackerRun, progress: Progress, history: History, now_s: float) -> Iterator[Sample]:
     """Yield the samples of a run that are newer than its history, at the times that the tracker noted."""
-    last_s = history.samples[-1].at_s if history.samples else 0.0
+    # a run that an earlier attempt began has its samples, too
+    last_s = history.samples[-1].at_s if history.samples else (history.started_s or 0.0)
     if progress.current == run.step:
         for metric in run.losses:
             is_new = metric.time_s is not None and last_s < metric.time_s <= now_s
@@ -152,6 +153,16 @@ def one_run(runs: Iterable[TrackerRun]) -> TrackerRun | None:
         leaf = each.run_id.rpartition("/")[2]
         metrics |= {f"{leaf}/{name}": metric for name, metric in each.metrics.items()}
     return replace(main, metrics=metrics)
+
+
+def with_page(run: TrackerRun, page: TrackerRun) -> TrackerRun:
+    """Return a run as its files and its server show it: the values of the one that is ahead."""
+    status = run.status if page.status is RunStatus.UNKNOWN else page.status
+    run = replace(run, url=page.url, status=status, total_steps=run.total_steps or page.total_steps)
+    if page.step is None or page.step <= (run.step or 0):
+        return run
+    kept = replace(page, place=run.place, url=page.url, status=status, alerts=run.alerts)
+    return replace(kept, name=run.name or page.name, resumed_s=run.resumed_s)
 
 
 def compact(runs: Iterable[TrackerRun], progress: Progress | None) -> tuple[TrackerRun, ...]:
