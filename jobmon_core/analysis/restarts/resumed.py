@@ -1,4 +1,4 @@
-"""Prove from the log of an attempt that it resumed, and notice when an earlier attempt still writes.
+"""Prove from the log or the tracker of an attempt that it resumed; notice an earlier one that still writes.
 
 What follows is saved in the lineage before the message.
 """
@@ -30,6 +30,7 @@ from jobmon_core.domain.logs.progress.events.event import Event, EventKind
 from jobmon_core.domain.logs.progress.log.fold import LogState, fold
 from jobmon_core.domain.logs.progress.log.judge import judge
 from jobmon_core.domain.logs.progress.model import Progress, TaskProgress
+from jobmon_core.domain.logs.tracker import Tracker
 from jobmon_core.observe.artifacts.listing import list_files
 from jobmon_core.observe.logs.open_file import read_regular
 from jobmon_core.observe.logs.read import HEAD_BYTES, read_head
@@ -52,6 +53,7 @@ _DUE_S = 600.0  # after so long, fewer than `ENOUGH` counts must do
 _MAX_UPDATES = 5_000  # of the head of a log
 _MAX_EARLIER = 8 * 2**20  # bytes of a log to which the attempts append
 _MAX_WATCHED = 20
+_COUNT_STEPS = (Tracker.TENSORBOARD, Tracker.MLFLOW)  # others may count calls, and go on in any resumed run
 _WITHIN = ("*", "*/*", "*/*/*")  # the files of checkpoints in a folder
 _RESUMED = re.compile(rb"(?i)\b(?:resum|restor)(?:ed|ing)\b")
 _LOADED = re.compile(rb"(?i)\b(?:load|continu)(?:ed|ing)\b")  # also of what a training begins with
@@ -156,7 +158,7 @@ def _resume(look: AttemptLook, state: ResumeState, last: TaskProgress) -> Resume
 def _first_counts(
     look: AttemptLook, like: Progress | None, shared: Container[str]
 ) -> tuple[list[Progress], bool]:
-    """Return the first counts in the log, and whether a line says that a checkpoint was loaded.
+    """Return the first counts of an attempt, and whether a line of its log says that a checkpoint was loaded.
 
     ``shared`` are the logs of earlier attempts.
     """
@@ -176,7 +178,16 @@ def _first_counts(
                 break
         if first:
             break
-    return first, is_explained
+    return first or _tracked_counts(look, like), is_explained
+
+
+def _tracked_counts(look: AttemptLook, like: Progress | None) -> list[Progress]:
+    """Return the first steps that a tracker shows of an attempt whose log shows none."""
+    shown, samples = look.followed.progress, look.followed.history.samples
+    is_tracked = shown and like and shown.format in _COUNT_STEPS and is_same_counter(shown, like)
+    if not shown or not is_tracked or look.unit != "step":
+        return []
+    return [replace(shown, current=each.current, loss=each.loss) for each in samples if each.current][:ENOUGH]
 
 
 def _own_beginning(look: AttemptLook, path: str, shared: Container[str]) -> bytes:
