@@ -102,10 +102,11 @@ def pending_reason(job: WatchedJob) -> str:
 
 
 def pending_text(job: WatchedJob) -> str:
-    """Return what Slurm's reason for a pending job means, and the reason."""
-    if group_of(job) is StateGroup.PENDING and (reason := pending_reason(job)):
-        return f"{pending_words(reason)} ({reason})"
-    return ""
+    """Return what the reason for a pending job means, as far as that is known, and the reason."""
+    if group_of(job) is not StateGroup.PENDING:
+        return ""
+    reason = pending_reason(job)
+    return f"{words} ({reason})" if reason and (words := pending_words(reason)) else reason
 
 
 def leading(job: WatchedJob) -> Task | None:

@@ -17,8 +17,13 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.context import Context
+from jobmon_core.domain.backends import KUBE_STUCK
 from jobmon_core.domain.job.notes import Note
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
+from jobmon_core.store.owner import Owner
+from tests.support.job_records import PENDING, failed, job_of
+from tests.support.live_jobs import running_task
 from tests.support.many_jobs import (
     EVENTFUL,
     GROUP,
@@ -107,6 +112,46 @@ def test_the_page_of_a_running_job_says_whether_it_is_healthy_and_what_an_empty_
     stalled = web.ask("/job/8130").body
     assert "</b> unhealthy</span>" in stalled
     assert 'id="health"' not in web.ask(f"/job/{EVENTFUL}").body  # it has ended
+
+
+def _save(ctx: Context, job: WatchedJob) -> None:
+    ctx.store.save(replace(job, registered_s=time.time() - 9000, answered_s=time.time()))
+    ctx.owner_record(job.id).write(Owner.this_process())
+
+
+@pytest.mark.parametrize(("backend", "service"), [("ray", "192.0.2.1:8265"), ("ssh", "box"), ("pbs", "")])
+def test_the_health_of_a_job_of_a_service_is_what_is_known_here_and_nothing_is_asked(
+    ctx: Context, web: Web, backend: str, service: str
+) -> None:
+    job = job_of(running_task(now_s=time.time()), job_id=900)
+    _save(ctx, replace(job, backend=backend, cluster=service, remote=bool(service)))
+    page = web.ask("/job/900").body
+    assert '<h2 id="health">Health</h2>' in page
+    assert ("resources of the cluster: jobmon health 900 asks for them" in page) == (backend == "ray")
+
+
+def test_the_page_of_an_array_leads_to_the_health_of_its_running_tasks(ctx: Context, web: Web) -> None:
+    tasks = [running_task(key, now_s=time.time()) for key in ("0", "1")]
+    _save(ctx, job_of(*tasks, failed("2"), job_id=901))
+    about_the_failure = web.ask("/job/901").body
+    assert "The health of a running task is on its page" in about_the_failure
+    assert '<a class="ref" href="/job/901_1">901_1</a>' in about_the_failure
+    assert '<h2 id="health">Health of 901_1</h2>' in web.ask("/job/901_1").body
+
+
+def test_what_another_scheduler_says_of_a_pending_job_is_shown_as_it_is(ctx: Context, web: Web) -> None:
+    for job_id, backend, reason in (
+        (902, "pbs", "Not Running: Insufficient amount of resource: ngpus"),
+        (903, "kubernetes", f"{KUBE_STUCK}: ImagePullBackOff"),
+    ):
+        job = job_of(replace(PENDING, reason=reason), job_id=job_id, name=f"of-{backend}")
+        _save(ctx, replace(job, backend=backend))
+    page = web.ask("/?q=of-").body
+    attention, _, pending = page.partition('id="pending"')
+    assert ">Not Running: Insufficient amount of resource: ngpus<" in pending
+    assert "of-pbs" not in attention
+    assert f"<p>{KUBE_STUCK}: ImagePullBackOff</p>" in attention
+    assert "jobmon why" not in web.ask("/job/902").body  # it explains only jobs of Slurm
 
 
 def test_the_page_of_a_run_at_a_tracker_is_linked_and_nothing_else_that_a_program_wrote(

@@ -39,9 +39,8 @@ def job_page(ctx: Context, name: str, query: Mapping[str, str], visitor: Visitor
     except JobmonError as error:
         page = page._replace(why_not=str(error).removeprefix(f"job {ref} "))
     task, live = task_to_read(job, ref.key), page.report.live if page.report else None
-    # of a service, its health would be queried; of an array, it is that of each task
-    if live and live.group is StateGroup.RUNNING and not job.remote and len(job.tasks) == 1:
-        page = page._replace(health=known_health(ctx, str(ref))[0])
+    if live and live.group is StateGroup.RUNNING:  # of an array, that of the task which the report is about
+        page = page._replace(health=known_health(ctx, live.ref)[0])
     # only files that the job's own records name are opened
     logs = [*(live.progress.logs if live else ()), *(known_files(job, task) if task else ())]
     logs = list(dict.fromkeys(logs))

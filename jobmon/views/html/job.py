@@ -15,7 +15,10 @@ from jobmon.views.report.page import moment, prose, table
 from jobmon.views.restarts import ATTEMPT_HEADERS, attempt_rows
 from jobmon.views.trackers import tracker_text
 from jobmon_core.app.jobs.find import StateGroup, group_of
+from jobmon_core.domain.backends import uses_slurm
 from jobmon_core.domain.redaction import redacted, redacted_lines
+from jobmon_core.domain.slurm.job_ids import ref_of
+from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.visible_text import in_html
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 _MAX_LINE = 2000  # characters of a line of a log
 _MAX_NAME = 300  # characters
+_MAX_LINKS = 20  # to pages of tasks
 _MUTES = {"1h": "1 hour", "8h": "8 hours", "1d": "1 day"}
 _HEALTH = {True: StateGroup.COMPLETED, False: StateGroup.FAILED, None: StateGroup.UNWATCHED}
 # of the rows of `jobmon health`; the rest stands elsewhere on the page
@@ -90,12 +94,11 @@ def _main(page: JobPage, title: str, visitor: parts.Visitor) -> Lines:
     yield from _actions(page, visitor)
     if report is None:
         yield parts.empty(in_html(f"Job {page.ref} {page.why_not}."))
-        if group_of(job) is StateGroup.PENDING and (why := pending_text(job)):
+        if uses_slurm(job.backend) and (why := pending_text(job)):
             yield f"<p>It waits: {in_html(why)}. <code>jobmon why {in_html(page.ref)}</code> explains it.</p>"
     else:
         yield from report_sections(report)
-        if page.health:
-            yield from parts.section("Health", None, _health(page.health), "health")
+        yield from _health_of(page)
         if page.health or report.live.tracked:
             yield from _trackers(report.live, page.now_s)
         yield from _files(report, page.now_s)
@@ -106,6 +109,15 @@ def _main(page: JobPage, title: str, visitor: parts.Visitor) -> Lines:
 def _health_mark(report: HealthReport) -> str:
     word = WORDS[report.healthy].lower() if report.healthy is not None else "health not known"
     return parts.mark(_HEALTH[report.healthy], word)
+
+
+def _health_of(page: JobPage) -> Lines:
+    if page.health:
+        which = f"Health of {page.health.ref}" if len(page.job.tasks) > 1 else "Health"
+        yield from parts.section(which, None, _health(page.health), "health")
+    elif running := [task for key, task in page.job.tasks.items() if key and task.state is JobState.RUNNING]:
+        links = (parts.job_link(str(ref_of(page.job.job_id, each.key))) for each in running[:_MAX_LINKS])
+        yield f'<p id="health">The health of a running task is on its page: {", ".join(links)}.</p>'
 
 
 def _health(report: HealthReport) -> Lines:
@@ -131,7 +143,7 @@ def _trackers(live: LiveTask, now_s: float) -> Lines:
         yield '<h2>Trackers</h2><ul class="plain">'
         for run in live.tracked:
             text = in_html(tracker_text(run, live, now_s))
-            yield f"<li>{text} {parts.outside_link(run.url, run.url or run.place)}</li>"
+            yield f"<li>{text} · {parts.outside_link(run.url, run.url or run.place)}</li>"
         yield "</ul>"
     yield f'<p class="when">{_PANEL}</p>'
 

@@ -18,6 +18,7 @@ from jobmon_core.app.jobs.overview import Overview
 from jobmon_core.domain.humanize import count, duration, rate
 from jobmon_core.domain.logs.progress.events.event import EventKind
 from jobmon_core.domain.logs.progress.figures import loss, percentage, units
+from jobmon_core.domain.messages.job_stuck import stuck_alerts
 from jobmon_core.domain.node.telemetry.summary import fullest_memory, is_current
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
@@ -159,8 +160,9 @@ def _attention_of(live: LiveTask) -> _Attention | None:
     texts, since_s, advice = [], None, ""
     if live.status.health.is_lost:
         texts.append("its monitor is gone: `jobmon recover` starts another")
-    hint = pending_hint(pending_reason(live.job)) if live.group is StateGroup.PENDING else None
-    if hint and not hint.starts_by_itself:
+    is_pending = live.group is StateGroup.PENDING
+    hint = pending_hint(pending_reason(live.job)) if is_pending else None
+    if (hint and not hint.starts_by_itself) or (is_pending and any(stuck_alerts(live.job, 0.0))):
         texts.append(pending_text(live.job))
         since_s = live.job.pending_reason_since_s
     if live.ongoing:

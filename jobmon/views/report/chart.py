@@ -182,17 +182,22 @@ def number_text(value: float) -> str:
 
 def _time_axis(window: Window) -> Lines:
     ticks_s = time_ticks(window.span_s)
-    yield from bottom_axis((each / window.span_s, duration(each) if each else "0") for each in ticks_s)
+    ticks = ((each / window.span_s, duration(each) if each else "0") for each in ticks_s)
+    yield from bottom_axis(ticks, "late")
 
 
-def bottom_axis(ticks: Iterable[tuple[float, str]]) -> Lines:
-    """Yield the axis below a picture, given the places of its ticks, as shares of its width, and labels."""
+def bottom_axis(ticks: Iterable[tuple[float, str]], last: str = "") -> Lines:
+    """Yield the axis below a picture, given the places of its ticks, as shares of its width, and labels.
+
+    A label at its end has the class ``last``: where there is little room, ``late`` is hidden.
+    """
     bottom = TOP + HEIGHT
     for share, label in ticks:
         anchor = "start" if share < _NEAR_END else "end" if share > 1 - _NEAR_END else "middle"
         x, text = f"{100 * share:.2f}%", in_html(label)
         yield f'<line class="axis" x1="{x}" x2="{x}" y1="{bottom}" y2="{bottom + 5}"/>'
-        yield f'<text class="tick" x="{x}" y="{bottom + 19}" text-anchor="{anchor}">{text}</text>'
+        style = f"tick {last}" if last and anchor == "end" else "tick"
+        yield f'<text class="{style}" x="{x}" y="{bottom + 19}" text-anchor="{anchor}">{text}</text>'
     yield f'<line class="axis" x1="0" x2="100%" y1="{bottom}" y2="{bottom}"/>'
 
 

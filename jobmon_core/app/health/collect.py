@@ -15,7 +15,7 @@ from jobmon_core.app.live.telemetry import task_agents
 from jobmon_core.app.live.verdict import LiveVerdict, live_verdict
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
 from jobmon_core.domain.artifacts.model import Checkpoints, ListedFile
-from jobmon_core.domain.backends import is_local, lists_all_nodes
+from jobmon_core.domain.backends import is_local, is_ray, lists_all_nodes
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.finding import Finding
 from jobmon_core.domain.humanize import duration
@@ -73,13 +73,13 @@ def collect_health(ctx: Context, arguments: Sequence[str]) -> tuple[HealthReport
 
 
 def known_health(ctx: Context, argument: str) -> tuple[HealthReport, ...]:
-    """Return the health as far as monitors know it: no log and no folder is read, which may take long.
+    """Return the health as far as monitors know it: nothing is read or asked that may take long.
 
     Raises:
         as `collect_health`.
     """
     tasks = _tasks(ctx, overview(ctx), [argument])
-    return tuple(assess(_job_facts(ctx, view, live, _NO_FILES, "")) for view, live in tasks)
+    return tuple(assess(_job_facts(ctx, view, live, None)) for view, live in tasks)
 
 
 def health_with_pods(
@@ -133,8 +133,10 @@ def _task_key(ctx: Context, argument: str) -> str:
         return ""
 
 
-def _job_facts(ctx: Context, view: JobView, live: LiveTask, files: JobFiles, unread: str) -> HealthFacts:
-    """``unread``: why its files could not be read."""
+def _job_facts(
+    ctx: Context, view: JobView, live: LiveTask, files: JobFiles | None, unread: str = ""
+) -> HealthFacts:
+    """``files``: None if neither they nor a cluster are asked; ``unread``: why they could not be read."""
     now_s, job, task = ctx.clock.now(), live.job, live.task
     reports = tuple(report for report in live.reports if is_current(report, now_s))
     found, cluster, not_seen = _UNJUDGED, None, list[str]()
@@ -143,13 +145,17 @@ def _job_facts(ctx: Context, view: JobView, live: LiveTask, files: JobFiles, unr
         not_seen += found.unseen
         if live.agents.problem:
             not_seen.append(f"the agent beside the job: {live.agents.problem}")
-        cluster = ctx.cluster_resources(job.backend, job.cluster)
+        if files:
+            cluster = ctx.cluster_resources(job.backend, job.cluster)
+        elif is_ray(job.backend):
+            not_seen.append(f"resources of the cluster: jobmon health {live.ref} asks for them")
     if isinstance(cluster, Unreachable):
         not_seen.append(f"resources of the cluster: {cluster.why}")
         cluster = None
     if unread:
         not_seen.append(f"logs and checkpoints: {unread}")
     seen = live.artifacts.checkpoints
+    files = files or _NO_FILES
     report = HealthReport(
         at_s=now_s,
         ref=live.ref,
