@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from shlex import quote
+from shlex import join, quote
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.backends import OutageWords
 from jobmon_core.scheduler.base import Backend, ManualCommands, deferred
+from jobmon_core.scheduler.kubernetes.kubectl import where
 
 if TYPE_CHECKING:
     from jobmon_core.scheduler.base import BackendResources
 
 
 def _kubectl(service: str) -> str:
-    context, _, namespace = service.rpartition("/")
-    return " ".join(("kubectl", *(("--context", quote(context)) if context else ()), "-n", namespace))
+    return join(("kubectl", *where(service)))
 
 
 def _cancel_command(_job: str, name: str, service: str) -> str:

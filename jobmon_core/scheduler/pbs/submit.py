@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import SchedulerMissing
+from jobmon_core.domain.errors import SchedulerMissing, SchedulerRejected
+from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import Submission, Submitted
+from jobmon_core.scheduler.pbs.options import read_words, with_options
 from jobmon_core.system.runner import NotStarted
 
 if TYPE_CHECKING:
@@ -50,8 +53,6 @@ class PbsSubmitter:
         jobs: list[Submitted] = []
 
         def on_line(line: str) -> None:
-            from jobmon_core.domain.slurm.job_ids import JobRef
-
             match = _ID.fullmatch(line)
             if match and not jobs:
                 jobs.append(Submitted(JobRef(int(match[1])), _other_server(arguments)))
@@ -70,19 +71,11 @@ class PbsSubmitter:
 def _own(arguments: Sequence[str]) -> Sequence[str]:
     if os.getsid(0) != os.getpid():  # only jobmon's own submissions lead a session
         return arguments
-    from jobmon_core.scheduler.pbs.options import with_options
-
     return with_options(arguments, (), [f"{TOKEN}={token_of(os.uname().nodename, os.getpid())}"])
 
 
 def _other_server(arguments: Sequence[str]) -> str:
     """The server that ``-q QUEUE@SERVER`` names; empty for the default one."""
-    if not any("@" in word for word in arguments):
-        return ""
-    from jobmon_core.domain.errors import SchedulerRejected
-    from jobmon_core.scheduler.pbs.options import read_words
-
-    try:
+    with suppress(SchedulerRejected):
         return read_words(arguments).value("q").partition("@")[2]
-    except SchedulerRejected:
-        return ""
+    return ""

@@ -27,6 +27,11 @@ _MAX_NAMED = 5
 DEFAULT_URL = "http://127.0.0.1:8265"  # the default of `ray job submit`
 VARIABLES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")  # in the order in which `ray job submit` reads them
 _HTTP = "http://"
+_MORE = (
+    "contains more than a host and a port, perhaps a password; put headers for a proxy into the variable "
+    "RAY_JOB_HEADERS"
+)
+_NO_ADDRESS = f"is {{!r}}, which is not the address of a Ray dashboard; write {_HTTP}HOST:8265"
 
 
 def find_service(address: str, environment: Mapping[str, str]) -> str:
@@ -37,30 +42,19 @@ def find_service(address: str, environment: Mapping[str, str]) -> str:
         return service_name(DEFAULT_URL)
     source = "--address" if address.strip() else named
     url = text if "://" in text else f"{_HTTP}{text}"
-    if _has_secret(url):
-        raise SchedulerRejected(
-            f"{source} contains more than a host and a port, perhaps a password; put headers for a proxy into"
-            " the variable RAY_JOB_HEADERS"
-        )
-    if not _is_address(url):
-        raise SchedulerRejected(
-            f"{source} is {text!r}, which is not the address of a Ray dashboard; write {_HTTP}HOST:8265"
-        )
+    if fault := _fault_of(url):
+        raise SchedulerRejected(f"{source} {fault.format(text)}")
     return service_name(url)
 
 
-def _has_secret(url: str) -> bool:
+def _fault_of(url: str) -> str:
     with suppress(ValueError):
         parts = urlsplit(url)
-        return any((parts.username, parts.password, parts.query, parts.fragment))
-    return False
-
-
-def _is_address(url: str) -> bool:
-    with suppress(ValueError):
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    return False
+        if any((parts.username, parts.password, parts.query, parts.fragment)):
+            return _MORE
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return ""
+    return _NO_ADDRESS
 
 
 def service_name(url: str) -> str:
