@@ -103,8 +103,8 @@ def test_every_command_line_runs(user: Shell) -> None:
             if line in (*_INSTALLERS, *_NEEDS_NETWORK):
                 continue
             command = re.sub(rf"\b{EXAMPLE_ID}$", job_id, _STDIN.get(line, "") + line)
-            for verb in ("submit", "group submit", "chain"):
-                command = command.replace(f"jobmon {verb}", f"jobmon {verb} --backend local")
+            for verb in ("submit", "group submit", "chain", "check"):
+                command = command.replace(f"jobmon {verb} ", f"jobmon {verb} --backend local ")
             done = _run(user, command, environment)
             assert done.returncode == 0, (line, done)
             if line.startswith("jobmon submit"):

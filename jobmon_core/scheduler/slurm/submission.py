@@ -33,7 +33,8 @@ _START = re.compile(
     r"to start at (\S+)(?: a)? using (\d+) processors on (?:nodes )?(\S+)(?: in partition (\S+))?", re.ASCII
 )
 # what sbatch prints if it did not reach slurmctld: no answer about the job
-_SILENT = ("Unable to contact", "Socket timed out", "Zero Bytes were", "Could not establish")
+_NO_CONFIGURATION = ("Could not establish", "Unable to process configuration file")
+_SILENT = ("Unable to contact", "Socket timed out", "Zero Bytes were", *_NO_CONFIGURATION)
 _ACCEPTED = "sbatch accepts the job"
 _PREFIX = re.compile(r"^(?:sbatch|allocation failure|error|fatal): ")
 

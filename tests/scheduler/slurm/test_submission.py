@@ -50,6 +50,7 @@ def test_a_refusal_in_the_words_of_sbatch() -> None:
     "text",
     [
         "allocation failure: Unable to contact slurm controller (connect failure)",
+        "sbatch: fatal: Unable to process configuration file",
         "allocation failure: Socket timed out on send/recv operation",
         "sbatch: fatal: Could not establish a configuration source",
     ],
