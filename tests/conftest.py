@@ -6,8 +6,10 @@ import gc
 import itertools
 import os
 import re
+import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +35,10 @@ _FILE_EVENTS = ("open", "os.mkdir", "os.rename", "os.remove")
 _MAX_NAME = 60  # characters of a value in the name of a test
 _numbers = itertools.count()
 _REAL = _TESTS / "real"
+# tests of these folders write many files that must not be lost, for each of which a disk takes milliseconds;
+# others stay on the disk, because jobmon looks for no outputs below /dev, and memory counts no bytes written
+_IN_MEMORY = {"lifecycle", "monitor", "polling", "store"}
+_MEMORY, _ENOUGH_BYTES = Path("/dev/shm"), 4 * 2**30
 
 # xdist sets it in its workers; here, because test modules copy the environment when they are imported
 os.environ.pop("COLUMNS", None)
@@ -111,11 +117,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         order(items)
 
 
+@pytest.fixture(scope="session")
+def _memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder in memory, or on the disk where there is too little of it or it takes no programs."""
+    if (
+        not _MEMORY.is_mount()
+        or shutil.disk_usage(_MEMORY).free < _ENOUGH_BYTES
+        or os.statvfs(_MEMORY).f_flag & os.ST_NOEXEC
+    ):
+        yield tmp_path_factory.getbasetemp()
+        return
+    with tempfile.TemporaryDirectory(prefix="jobmon-", dir=_MEMORY, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of the test's own; the fixture of pytest lists the folders of all earlier tests to name it."""
     name = re.sub(r"\W", "_", request.node.name)[:30]
-    folder = tmp_path_factory.getbasetemp() / f"{name}{next(_numbers)}"
+    is_light = request.path.relative_to(_TESTS).parts[0] in _IN_MEMORY
+    base: Path = request.getfixturevalue("_memory") if is_light else tmp_path_factory.getbasetemp()
+    folder = base / f"{name}{next(_numbers)}"
     folder.mkdir(mode=0o700)
     return folder
 
@@ -123,6 +145,8 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 @pytest.fixture(autouse=True)
 def _isolated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the user's home, cluster and webhooks from the environment."""
+    if tmp_path.is_relative_to(_MEMORY):
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("JOBMON_HOME", str(tmp_path / "jobmon"))
     monkeypatch.setenv("SLURM_CONF", os.devnull)  # names no cluster, so Slurm's commands refuse it at once
