@@ -148,8 +148,8 @@ def test_a_job_that_ends_is_reported_to_discord_and_to_every_named_channel(
     assert site.ctx.submitter("local").submit(arguments, watch).exit_code == 0
     assert "Submitted batch job" in capfd.readouterr().out
     monitor = site.monitor()
-    eventually(lambda: monitor.poll_once() is None or bool(site.received()), 60)
-    eventually(lambda: monitor.job.finished or monitor.poll_once() is None, 30)
+    eventually(lambda: monitor.poll_once() is None or bool(site.received()))
+    eventually(lambda: monitor.job.finished or monitor.poll_once() is None)
     (received,) = site.received(Route.SUCCESS)
     assert "completed" in str(received.payload)
     assert len(messages_in(all_of_it)) == 1

@@ -14,7 +14,7 @@ from jobmon_core.domain.channels import Level
 from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.monitor.wiring import MonitorFactory
-from jobmon_core.scheduler.backends import BACKENDS
+from jobmon_core.scheduler.backends import BACKENDS, WITH_SCRIPTS
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
 from tests.support.clock import FakeClock
@@ -26,6 +26,7 @@ def test_a_configured_period_is_kept_by_monitors_that_follow_each_other(
 ) -> None:
     clock = FakeClock()
     monkeypatch.setitem(BACKENDS, "toy", toy_backend(clock.now))
+    monkeypatch.setattr("jobmon_core.context.WITH_SCRIPTS", (*WITH_SCRIPTS, "toy"))
     monkeypatch.setattr(MonitorStarter, "start", lambda _self, job_ids: tuple(job_ids))  # no process
     monkeypatch.setattr(MonitorStarter, "prefork", lambda _self, _record: None)
     monkeypatch.setenv("JOBMON_HOME", str(tmp_path))
