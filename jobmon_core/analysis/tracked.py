@@ -240,10 +240,17 @@ def _own_run(
         if _is_own(run, own, may_be_older=lead.is_own or (run.tracker, run.run_id) in resumed)
     ]
     if not runs:
-        return None
+        return _no_run(lead, found) if is_named else None
     if run := one_run(runs):
         return run
     why = f"{len(runs)} runs in {lead.path} may be this job's; name its own with `track`"
+    return TrackerRun(lead.tracker, "", place=lead.path, partial=why)
+
+
+def _no_run(lead: Lead, found: Iterable[TrackerRun]) -> TrackerRun:
+    """Say why there is none where the user expects one."""
+    reasons = [run.partial for run in found if not run.run_id and run.partial]
+    why = reasons[0] if reasons else "holds no run of this job"
     return TrackerRun(lead.tracker, "", place=lead.path, partial=why)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,6 +96,20 @@ def test_the_users_own_folder_and_metrics_are_shown(tmp_path: Path) -> None:
     progress = job.saved.tasks[""].progress
     assert progress is not None
     assert progress.metrics == {"win_share": 0.5}
+
+
+@pytest.mark.parametrize("make", [None, Path.mkdir, Path.touch, os.mkfifo])
+def test_a_place_of_the_user_without_a_run_is_named_with_the_reason(
+    make: Callable[[Path], object] | None, tmp_path: Path
+) -> None:
+    place = tmp_path / "mine"
+    job = Training(tmp_path, JobSettings(track=TrackSettings({"tensorboard": str(place)})))
+    if make:
+        make(place)
+    job.later(30.0, "loading\n")
+    (said,) = job.tracked
+    assert (said.place, said.step) == (str(place), None)
+    assert said.partial
 
 
 def test_without_a_lead_no_folder_is_opened(tmp_path: Path) -> None:
