@@ -55,12 +55,12 @@ def look(place: str, before: Cursor | None, limits: Limits) -> Found:
     return look_at_groups(this, _META.__eq__, _LEVELS, lambda meta: os.path.dirname(meta.path), _run_in_files)  # noqa: PTH120 - a text
 
 
-def _described(database: sqlite3.Connection, run: TrackerRun, _: Limits) -> TrackerRun | None:
+def _described(database: sqlite3.Connection, run: TrackerRun, limits: Limits) -> TrackerRun | None:
     query = "SELECT name, status, start_time, end_time, lifecycle_stage FROM runs WHERE run_uuid = ?"
     for name, status, start_ms, end_ms, stage in rows(database, query, run.run_id, at_most=1):
         if stage == "deleted":
             return None
-        now = described(run, name, status, start_ms, end_ms)
+        now = described(run, limits, name, status, start_ms, end_ms)
         if run.started_s is None:
             query = "SELECT key, value FROM params WHERE run_uuid = ?"
             params = rows(database, query, run.run_id, at_most=1_000)
@@ -87,14 +87,14 @@ _TABLES = Tables(
 )
 
 
-def described(run: TrackerRun, name: object, status: object, start_ms: object, end_ms: object) -> TrackerRun:
-    """Return a run with what MLflow says now; ``status`` is a word."""
+def described(run: TrackerRun, limits: Limits, name: object, status: object, *times_ms: object) -> TrackerRun:
+    """Return a run with what MLflow says now: a word, and when it started and ended."""
     return replace(
         run,
-        name=short(name, Limits().max_name),
+        name=short(name, limits.max_name),
         status=status_of(status),
-        started_s=seconds(start_ms),
-        ended_s=seconds(end_ms),
+        started_s=seconds(times_ms[0]),
+        ended_s=seconds(times_ms[1]),
     )
 
 
@@ -115,7 +115,7 @@ def _run_in_files(folder: str, _metas: list[FoundFile], this: Look) -> TrackerRu
     known = this.known(run_id, files)
     run = known or TrackerRun(Tracker.MLFLOW, run_id, place=folder, total_steps=_total(folder))
     status, times_ms = meta.get("status", ""), (meta.get("start_time"), meta.get("end_time"))
-    run = described(run, meta.get("run_name"), _NUMBERS.get(status, status), *times_ms)
+    run = described(run, this.limits, meta.get("run_name"), _NUMBERS.get(status, status), *times_ms)
     builder = RunBuilder(run, this.limits)
     lines = [_MetricReader(builder, file.path[len(metrics) + 1 :]) for file in files]
     whys = [this.read_on(file, known, each.read) for file, each in zip(files, lines, strict=True)]

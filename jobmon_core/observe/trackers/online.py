@@ -109,7 +109,7 @@ def _of_mlflow(run: TrackerRun, content: object, server: str) -> TrackerRun:
         return _unknown(run, server)
     info, data = within(content, "info"), within(content, "data")
     times_ms = within(info, "start_time"), within(info, "end_time")
-    run = mlflow.described(run, within(info, "run_name"), within(info, "status"), *times_ms)
+    run = mlflow.described(run, Limits(), within(info, "run_name"), within(info, "status"), *times_ms)
     params = {str(within(each, "key")): within(each, "value") for each in _items(within(data, "params"))}
     builder = RunBuilder(replace(run, total_steps=total_in(params)), Limits())
     for each in _items(within(data, "metrics")):
