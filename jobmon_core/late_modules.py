@@ -25,7 +25,8 @@ def load_late() -> None:
     `importlib.util.LazyLoader` would load ``inspect`` at once. What the user's programs need (PYTHONPATH,
     often set by ``module load``) is searched last, since it must not replace what jobmon needs.
     """
-    folders = [*map(os.path.abspath, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    sys.path.sort(key=lambda folder: folder in folders)
+    if given := os.environ.get("PYTHONPATH"):
+        folders = [*map(os.path.abspath, given.split(os.pathsep))]
+        sys.path.sort(key=lambda folder: folder in folders)
     for name in _SELDOM_USED:
         sys.modules.setdefault(name, _Late(name))

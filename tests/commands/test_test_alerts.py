@@ -108,7 +108,7 @@ def test_a_phone_gets_a_random_topic_which_is_kept_in_a_private_file(shell: Shel
 
 
 def test_without_a_code_nobody_is_told_to_scan_one(shell: Shell) -> None:
-    (shell.work / "segno.py").write_text("raise ImportError")
+    (shell.work / "sitecustomize.py").write_text("import sys; sys.modules['segno'] = None")
     done = shell.jobmon("init", "--phone", PYTHONPATH=str(shell.work), **_NO_NETWORK)
     assert "pip install 'jobmon[alerts]'" in done.stdout
     assert "2. In the app, subscribe to the topic:" in done.stdout
