@@ -378,9 +378,9 @@ def test_an_agent_reports_a_notice_from_the_real_address(
             eventually(lambda: telemetry.report("n1").started_s > started_s and has_notice())
             answers(AWS)
             eventually(lambda: not has_notice())
+            asked = {f"PUT {AWS_TOKEN}", f"GET {AWS_ACTION}"}
+            eventually(lambda: {*(tmp_path / "requests.txt").read_text().split("\n")} == asked)
         assert saved.read_text() == "saved "
-    requests = (tmp_path / "requests.txt").read_text().split("\n")
-    assert {*requests} == {f"PUT {AWS_TOKEN}", f"GET {AWS_ACTION}"}
 
 
 @pytest.mark.parametrize("options", [{}, {"cloud": "off"}, {"cloud": "auto"}])

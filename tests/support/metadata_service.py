@@ -125,7 +125,8 @@ def _main(folder: Path, *command: str) -> None:
             service = Service(lambda: json.loads(answers.read_text()), (ADDRESS, 80))
         threading.Event().wait(0.1)
         if service:
-            (folder / "requests.txt").write_text("\n".join(service.requests))
+            (folder / "requests.new").write_text("\n".join(service.requests))
+            (folder / "requests.new").replace(folder / "requests.txt")
 
 
 if __name__ == "__main__":
