@@ -77,7 +77,8 @@ class TrackerServers:
         wanted = {page: known.wanted[page] for page in recent}
         asked = replace(known, asked_s=now_s, due_s=due_s, wanted=wanted)
         self._file.write(asked)  # before the question: if it kills this process, it is not repeated at once
-        self._answers = replace(asked, runs={run.url: run for run in self._said(pages)})
+        # a question does not hold all: of the others nothing is known
+        self._answers = replace(asked, runs={run.url: run for run in (*pages, *self._said(pages))})
         self._file.write(self._answers)
 
     def _said(self, pages: list[TrackerRun]) -> Iterable[TrackerRun]:

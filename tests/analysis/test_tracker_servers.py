@@ -72,6 +72,14 @@ def test_one_question_in_five_minutes_is_about_all_runs(looks: Looks) -> None:
     assert looks.asked == [["abc"], ["abc", "other"]]
 
 
+def test_runs_that_one_question_could_not_hold_do_not_prevent_the_next(looks: Looks) -> None:
+    for number in range(60):
+        looks.later(0, f"run{number}")
+    for _ in range(2):
+        looks.later(300, "run59")
+    assert [len(each) for each in looks.asked] == [1, 50, 50]
+
+
 def test_an_end_brings_the_next_question_forward_once(looks: Looks) -> None:
     looks.later(0)
     assert looks.later(30).status is RunStatus.RUNNING
