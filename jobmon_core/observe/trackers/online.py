@@ -56,7 +56,7 @@ def ask_servers(pages: Sequence[TrackerRun], servers: Mapping[str, str], keys: K
     for tracker, ask in ((Tracker.WANDB, _ask_wandb), (Tracker.MLFLOW, _ask_mlflow)):
         runs = [run for run in pages if run.tracker is tracker][-_MAX_RUNS:]
         try:
-            found += ask(runs, servers[tracker], keys) if runs else ()
+            found += ask(runs, servers[tracker], keys) if runs and tracker in servers else ()
         except _Unanswered as error:
             found += (replace(run, partial=str(error)) for run in runs)
     return found
