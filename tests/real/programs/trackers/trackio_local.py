@@ -22,14 +22,16 @@ def log(step: int) -> None:
 def flush() -> None:
     """Wait until the library's thread has written the last step."""
     query = "SELECT max(id) FROM metrics WHERE run_name = ? AND step = ?"
+    problem = "the step is missing"
     for _ in range(600):
         try:
             with closing(sqlite3.connect(f"{folder}/p.db")) as database:
                 if database.execute(query, (name, logged[-1])).fetchone()[0]:
                     return
-        except sqlite3.Error:
-            pass  # it has no tables yet, or is written
+        except sqlite3.Error as error:  # it has no tables yet, or is written
+            problem = str(error)
         time.sleep(0.05)
+    raise TimeoutError(f"Trackio wrote nothing within 30 s: {problem}")
 
 
 code = obey(log, flush)
