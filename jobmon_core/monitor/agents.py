@@ -45,7 +45,7 @@ class Reports(NamedTuple):
     since_s: float | None = None  # since when each task that has not ended has an agent that reports
     end_hint_s: float | None = None  # when processes of the job were last seen to end
     # whether a log got a word like "error", or a cloud announced the end of a node, since the last `follow`
-    has_suspicious_log: bool = False
+    is_urgent: bool = False
     due_s: float = _NEVER_S  # when to look after the agents again
 
 
@@ -203,11 +203,11 @@ class Agents:
             for key, agent in agents.items()
             if agent.end_hint_s is not None and key in job.tasks and job.tasks[key].end is None
         ]
-        is_suspicious = any(agent.has_suspicious_log for agent in agents.values())
+        is_urgent = any(agent.is_urgent for agent in agents.values())
         for agent in agents.values():
-            agent.has_suspicious_log = False
+            agent.is_urgent = False
         since_s = reporting_since_s(job, {key: agent.since_s for key, agent in agents.items()})
-        return Reports(since_s, max(hints, default=None), is_suspicious, self._due_s(job, agents, now_s))
+        return Reports(since_s, max(hints, default=None), is_urgent, self._due_s(job, agents, now_s))
 
     def _due_s(self, job: WatchedJob, agents: dict[str, TaskAgent], now_s: float) -> float:
         starts = [

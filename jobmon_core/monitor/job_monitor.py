@@ -256,7 +256,7 @@ class JobMonitor:
         """Keep agents beside the running tasks; a new hint or marker causes an early check of the queue."""
         reports = self._deps.agents.follow(self.job, self._deps.log)
         self._agents_due_s = reports.due_s
-        if reports.has_suspicious_log:
+        if reports.is_urgent:
             self._deps.progress.request_early_reading(self.job.id)
         hints_s = (reports.end_hint_s, self._deps.done_hints.follow(self.job))
         end_hint_s = max((hint_s for hint_s in hints_s if hint_s is not None), default=None)

@@ -30,9 +30,8 @@ class Settings:
     heartbeat: HeartbeatUrl | None = None
     agent: AgentSettings = AgentSettings()
     has_prices: bool = False  # without any, no child needs to read the configuration for them
-    servers: tuple[
-        tuple[str, str], ...
-    ] = ()  # of trackers that may be asked about runs, with their addresses
+    # of trackers that may be asked about runs, with their addresses
+    servers: tuple[tuple[str, str], ...] = ()
     faults: tuple[str, ...] = ()
 
 

@@ -43,7 +43,7 @@ class TaskAgent:
     reports: dict[str, tuple[Stamp, float]] = field(default_factory=dict)  # by node: stamp, when it was new
     since_s: float | None = None  # since when all nodes report
     end_hint_s: float | None = None
-    has_suspicious_log: bool = False  # or a node whose end its cloud has announced
+    is_urgent: bool = False  # as in `Reports`
     logged: str = ""  # why there is no agent, as last written to the log
     _suspicious_log_s: float = 0.0  # the latest of all reports, by the clocks of the nodes
     _ending: set[str] = field(default_factory=set)  # nodes whose end was announced
@@ -101,14 +101,14 @@ class TaskAgent:
         if signs is None or (node in self.reports and self.reports[node][0] == signs.stamp):
             return False
         self.reports[node] = (signs.stamp, now_s)
-        has_error = signs.suspicious_log_s > self._suspicious_log_s
-        if has_error:
-            self._suspicious_log_s, self.has_suspicious_log = signs.suspicious_log_s, True
+        is_urgent = signs.suspicious_log_s > self._suspicious_log_s
+        self._suspicious_log_s = max(self._suspicious_log_s, signs.suspicious_log_s)
         if signs.has_notice and node not in self._ending:
             self._ending.add(node)
-            self.has_suspicious_log = has_error = True
+            is_urgent = True
+        self.is_urgent |= is_urgent
         # on the other nodes, processes come and go with the steps of the job
-        return (node == self.nodes[0] and self._is_new_end(now_s, has_ended=signs.has_ended)) or has_error
+        return (node == self.nodes[0] and self._is_new_end(now_s, has_ended=signs.has_ended)) or is_urgent
 
     def _is_new_end(self, now_s: float, *, has_ended: bool) -> bool:
         """Note whether the first node has no process of the task; return whether that is new."""

@@ -228,10 +228,10 @@ def test_a_suspicious_log_makes_the_job_due_once(bench: Bench) -> None:
     bench.follow()
     bench.report("n1", suspicious_log_s=START_S)
     assert bench.agents.look() == {JOB.id}
-    assert bench.follow().has_suspicious_log
+    assert bench.follow().is_urgent
     bench.report("n1", suspicious_log_s=START_S)
     assert bench.agents.look() == set()
-    assert not bench.follow().has_suspicious_log
+    assert not bench.follow().is_urgent
 
 
 def test_a_notice_of_a_cloud_on_any_node_makes_the_job_due_once_if_clouds_are_asked(bench: Bench) -> None:
@@ -246,7 +246,7 @@ def test_a_notice_of_a_cloud_on_any_node_makes_the_job_due_once_if_clouds_are_as
     bench.after(5)
     bench.report("n1", notice=notice)
     assert bench.agents.look() == {JOB.id}
-    assert bench.follow().has_suspicious_log  # so that what agents report is read and judged at once
+    assert bench.follow().is_urgent  # so that what agents report is read and judged at once
     bench.report("n1", notice=notice)
     assert bench.agents.look() == set()
 

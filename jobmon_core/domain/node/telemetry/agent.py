@@ -41,9 +41,8 @@ class AgentOptions(NamedTuple):
     disks: tuple[str, ...] = ()  # folders on the file systems to watch
     logs: tuple[str, ...] = ()  # to search for words like "error"
     cloud: str = "off"  # one of `CLOUDS`
-    on_notice: str = (
-        ""  # one of `NOTICE_SIGNALS`, for the processes once the cloud announces the end of the node
-    )
+    # one of `NOTICE_SIGNALS`, for the processes once the cloud announces the end of the node
+    on_notice: str = ""
 
 
 def agent_command(options: AgentOptions) -> tuple[str, ...]:
