@@ -22,6 +22,7 @@ from private_slurm import Cluster
 
 from tests.support.documentation import CHECKOUT
 from tests.support.fake_discord import FakeDiscord
+from tests.support.processes import is_running
 from tests.support.pseudo_terminal import terminal
 from tests.support.ssh_server import Box, unusable
 from tests.support.user import User
@@ -344,9 +345,7 @@ def test_what_only_looks_ends_there_when_it_is_interrupted_or_its_reader_leaves(
     laptop.profile("echo $$ > ~/pid; i=0; while echo line; do sleep 0.2; done; true")
 
     def ended() -> bool:
-        return not psutil.pid_exists(int((box.home / "pid").read_text())) or (
-            psutil.Process(int((box.home / "pid").read_text())).status() == psutil.STATUS_ZOMBIE
-        )
+        return not is_running(int((box.home / "pid").read_text()))
 
     for words, code in ((("logs", "-f", "1"), 0), (("wait", "1"), 130)):
         with terminal("--profile", "leo", *words, environment=laptop.environment) as shown:
