@@ -34,9 +34,9 @@ from jobmon_core.scheduler.ray.submission import new_submission_id, submit_throu
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jobmon_core.app.ray_job.look import RayCluster
     from jobmon_core.context import Context
     from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
+    from jobmon_core.scheduler.ray.api import RayApi
 
 _LATEST = "latest"
 _KEYS = FIELDS | {"submission_id", "resume_arg", "force"}
@@ -51,29 +51,29 @@ class CheckpointLook(NamedTuple):
     why_none: str = ""  # why the newest one does not count
 
 
-def newest_complete(ctx: Context, cluster: RayCluster | None, folder: str) -> CheckpointLook:
+def newest_complete(ctx: Context, api: RayApi | None, folder: str) -> CheckpointLook:
     """Look for the newest complete checkpoint below a folder."""
     path = os.path.abspath(folder)  # noqa: PTH100 - links stay: they are the names that the user knows
     found = find_checkpoints(path, ctx.clock.now(), pattern=_PATTERN)
     if not found.problem:
         return _look(found)
-    if not (cluster and cluster.is_pod) and Path(path).parent.is_dir():
+    if not isinstance(api, PodApi) and Path(path).parent.is_dir():
         return CheckpointLook()
-    return _elsewhere(cluster, folder, found.problem)
+    return _elsewhere(api, folder, found.problem)
 
 
-def checkpoint_at(ctx: Context, cluster: RayCluster, path: str) -> CheckpointLook:
+def checkpoint_at(ctx: Context, api: RayApi, path: str) -> CheckpointLook:
     """Look at one checkpoint; otherwise as `newest_complete`."""
     folder, name = os.path.split(os.path.abspath(path))  # noqa: PTH100 - as above
     found = find_checkpoints(folder, ctx.clock.now(), pattern=glob.escape(name), levels_below=0)
     if found.problem:
-        return _elsewhere(cluster, path, found.problem)
+        return _elsewhere(api, path, found.problem)
     return _look(replace(found, checkpoints=tuple(each for each in found.checkpoints if each.path == name)))
 
 
-def _elsewhere(cluster: RayCluster | None, path: str, problem: str) -> CheckpointLook:
-    if cluster and isinstance(cluster.api, PodApi):
-        return _in_pod(cluster.api, path)
+def _elsewhere(api: RayApi | None, path: str, problem: str) -> CheckpointLook:
+    if isinstance(api, PodApi):
+        return _in_pod(api, path)
     return CheckpointLook(problem=f"this host cannot see the checkpoints: {path}: {problem}")
 
 
@@ -114,11 +114,11 @@ def _in_pod(api: PodApi, path: str) -> CheckpointLook:
     return CheckpointLook(PickedCheckpoint(f"{folder}/{there.name if wanted is None else name}", step))
 
 
-def submit_resumed(ctx: Context, cluster: RayCluster, checkpoint_path: str, config: Mapping[str, Any]) -> str:
+def submit_resumed(ctx: Context, api: RayApi, checkpoint_path: str, config: Mapping[str, Any]) -> str:
     """Submit a job once, also if answers get lost; return its submission id."""
     description = _checked(config)
     path = os.path.realpath(checkpoint_path) if Path(checkpoint_path).is_symlink() else checkpoint_path
-    look = checkpoint_at(ctx, cluster, path)
+    look = checkpoint_at(ctx, api, path)
     if look.picked is None and not config.get("force"):
         why = look.problem or look.why_none or f"there is none at {path}"
         raise JobmonError(
@@ -127,7 +127,7 @@ def submit_resumed(ctx: Context, cluster: RayCluster, checkpoint_path: str, conf
         )
     path, step = (look.picked.path, look.picked.step) if look.picked else (path, step_of(Path(path).name))
     folder = working_dir(description)
-    if folder.startswith("/") and (cluster.is_pod or not Path(folder).is_dir()):
+    if folder.startswith("/") and (isinstance(api, PodApi) or not Path(folder).is_dir()):
         description = in_folder_of_cluster(description)
     try:
         description = with_words(description, resume_words(config.get("resume_arg") or "", path))
@@ -135,7 +135,7 @@ def submit_resumed(ctx: Context, cluster: RayCluster, checkpoint_path: str, conf
         raise JobmonError(f'config["resume_arg"]: {error}') from error
     name = config.get("submission_id") or new_submission_id()
     description = with_resume(description, path, step)
-    result = submit_through(cluster.api, {**description, "submission_id": name})
+    result = submit_through(api, {**description, "submission_id": name})
     if result.fate is Fate.REFUSED:
         raise SchedulerRejected(f"nothing was submitted: {result.why}")
     if result.fate is Fate.UNKNOWN:
