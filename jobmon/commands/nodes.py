@@ -41,5 +41,5 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Options) -> int:
-    print_result(options, nodes_json, nodes_lines, nodes_seen(open_context(), options.since))
+    print_result(options, nodes_json, nodes_lines, *nodes_seen(open_context(), options.since))
     return 0
