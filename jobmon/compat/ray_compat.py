@@ -260,12 +260,11 @@ def auto_restart(  # noqa: PLR0917 - the signature of the other script
         raise JobmonError("max_retries and retry_delay are numbers of at least 0")
     cluster = _cluster(head_pod, _DEFAULT_NAMESPACE)
     settings = restart_settings(max_retries, retry_delay, stagnation_threshold)
-    end = AutoRestart(open_context(), cluster, LOG, job_name, checkpoint_dir, settings, check_interval).run()
-    state = "not finished"
-    if end.success:
-        state = "finished"
+    follow = AutoRestart(open_context(), cluster, LOG, job_name, checkpoint_dir, settings, check_interval)
+    end = RestartResult(follow.run())
+    state = "finished" if end.success else "not finished"
     LOG.info("job %s: %s after %d retries: %s", job_name, state, end.total_retries, end.reason)
-    return RestartResult(end._asdict())
+    return end
 
 
 def submit_job_with_resume(head_pod: str, checkpoint_path: str, config: Mapping[str, Any]) -> str:

@@ -6,13 +6,11 @@ nothing else shows that it is whole; in a pod, whose files jobmon does not read,
 
 from __future__ import annotations
 
-import glob
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jobmon_core.analysis.restarts.pick import as_picked, in_folder
+from jobmon_core.analysis.restarts import pick
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected, SchedulerUnavailable
 from jobmon_core.domain.job.restart.model import PickedCheckpoint
@@ -32,10 +30,10 @@ from jobmon_core.scheduler.ray.api import PodApi
 from jobmon_core.scheduler.ray.submission import new_submission_id, submit_through
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
+    from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
     from jobmon_core.scheduler.ray.api import RayApi
 
 _LATEST = "latest"
@@ -56,7 +54,7 @@ def newest_complete(ctx: Context, api: RayApi | None, folder: str) -> Checkpoint
     path = os.path.abspath(folder)  # noqa: PTH100 - links stay: they are the names that the user knows
     found = find_checkpoints(path, ctx.clock.now(), pattern=_PATTERN)
     if not found.problem:
-        return _look(found)
+        return _look(path, list(pick.in_folder(found)))
     if not isinstance(api, PodApi) and Path(path).parent.is_dir():
         return CheckpointLook()
     return _elsewhere(api, folder, found.problem)
@@ -64,11 +62,11 @@ def newest_complete(ctx: Context, api: RayApi | None, folder: str) -> Checkpoint
 
 def checkpoint_at(ctx: Context, api: RayApi, path: str) -> CheckpointLook:
     """Look at one checkpoint; otherwise as `newest_complete`."""
-    folder, name = os.path.split(os.path.abspath(path))  # noqa: PTH100 - as above
-    found = find_checkpoints(folder, ctx.clock.now(), pattern=glob.escape(name), levels_below=0)
-    if found.problem:
-        return _elsewhere(api, path, found.problem)
-    return _look(replace(found, checkpoints=tuple(each for each in found.checkpoints if each.path == name)))
+    named = os.path.abspath(path)  # noqa: PTH100 - as above
+    found, problem = pick.checkpoint_at(named, ctx.clock.now())
+    if problem:
+        return _elsewhere(api, path, problem)
+    return _look(str(Path(named).parent), [found] if found else [])
 
 
 def _elsewhere(api: RayApi | None, path: str, problem: str) -> CheckpointLook:
@@ -77,16 +75,15 @@ def _elsewhere(api: RayApi | None, path: str, problem: str) -> CheckpointLook:
     return CheckpointLook(problem=f"this host cannot see the checkpoints: {path}: {problem}")
 
 
-def _look(found: FoundCheckpoints) -> CheckpointLook:
-    finished = _step_named(found.folder)
-    for each in sorted(in_folder(found), key=lambda each: (each.step or -1, each.saved_s), reverse=True):
+def _look(folder: str, found: Sequence[Checkpoint]) -> CheckpointLook:
+    finished = _step_named(folder)
+    for each in sorted(found, key=lambda each: (each.step or -1, each.saved_s), reverse=True):
         is_named = each.is_complete is None and each.step is not None and each.step <= finished
-        if (each.is_complete or is_named) and (picked := as_picked(each)):
+        if (each.is_complete or is_named) and (picked := pick.as_picked(each)):
             return CheckpointLook(picked)
         if each.is_complete is None:  # to start from scratch would replace what may be whole
             return CheckpointLook(problem=f"nothing shows whether {each.path} is complete: {each.why}")
-    newest = next(iter(found.checkpoints), None)
-    return CheckpointLook(why_none=f"{newest.path} {newest.why}" if newest else "")
+    return CheckpointLook(why_none=f"{found[0].path} {found[0].why}" if found else "")
 
 
 def _step_named(folder: str) -> int:

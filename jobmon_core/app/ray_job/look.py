@@ -24,6 +24,8 @@ from jobmon_core.domain.job.restart.ray_attempts import (
     with_working_dir,
 )
 from jobmon_core.domain.job.tracking.model import End, Source
+from jobmon_core.domain.logs.progress.history import add_sample
+from jobmon_core.domain.logs.progress.model import History, Progress, Sample
 from jobmon_core.domain.slurm.states import JobState, Outcome, outcome_of
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader
@@ -39,14 +41,13 @@ from jobmon_core.system.lock import lock
 if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.job.restart.rules import EndFacts
-    from jobmon_core.domain.logs.progress.model import Progress
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
 _LINES = 2_000
 _KEPT_S = 7 * 86_400.0  # what was seen of a job, also by other processes
 _MAX_BYTES = 4 << 20
 _PAUSES = 3.0  # times the longest pause so far: a run that saves for ten minutes is not stalled after eleven
-_NEW_RUN = 0.9  # of the step before: a lower step means a new run
+_NO_HISTORY = History()
 UNKNOWN = "UNKNOWN"  # besides Ray's own words for the status of a job
 
 
@@ -143,12 +144,18 @@ def is_stalled(ctx: Context, cluster: RayCluster, job_id: str, seen: LogLook, th
 class Memory:
     """What the looks so far have seen of a job. Times are Unix seconds."""
 
-    step: float | None = None
-    step_s: float = 0.0  # when the step was last seen to advance
-    longest_pause_s: float = 0.0  # between two advances
+    history: History = _NO_HISTORY  # its latest sample
     log: str = ""  # a fingerprint of the end of its log
     log_s: float = 0.0  # when the log was last seen to change
     seen_s: float = 0.0
+
+    @staticmethod
+    def upgraded(data: dict[str, Any]) -> dict[str, Any]:
+        """Return the JSON of a version before 0.10 as this one writes it."""
+        if data.get("step") is None:
+            return data
+        samples = [{"at_s": data["step_s"], "current": data["step"]}]
+        return {**data, "history": {"samples": samples, "longest_pause_s": data.get("longest_pause_s", 0.0)}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,18 +173,13 @@ def look(
     It is if neither its step nor its log has changed for ``threshold_s`` seconds, and for three times its
     longest pause so far: long steps are no stall. The first look at a run never finds one.
     """
-    if before is None or (step is not None and before.step is not None and step < _NEW_RUN * before.step):
-        return Memory(step, now_s, 0.0, log, now_s, now_s), False
-    memory = replace(before, seen_s=now_s)
-    if step is not None and (before.step is None or step > before.step):
-        pause_s = 0.0 if before.step is None else now_s - before.step_s
-        memory = replace(
-            memory, step=step, step_s=now_s, longest_pause_s=max(before.longest_pause_s, pause_s)
-        )
-    if log != before.log:
-        memory = replace(memory, log=log, log_s=now_s)
-    quiet_s = now_s - max(memory.step_s, memory.log_s)
-    return memory, quiet_s >= max(threshold_s, _PAUSES * memory.longest_pause_s)
+    known = before or Memory()
+    history = known.history if step is None else add_sample(known.history, Sample(now_s, step))
+    log_s = known.log_s if log == known.log else now_s
+    moved_s = max(log_s, max((sample.at_s for sample in history.samples), default=0.0))
+    memory = Memory(replace(history, samples=history.samples[-1:]), log, log_s, now_s)
+    is_quiet = now_s - moved_s >= max(threshold_s, _PAUSES * history.longest_pause_s)
+    return memory, is_quiet and before is not None
 
 
 _RESOURCES = {"CPU": "entrypoint_num_cpus", "GPU": "entrypoint_num_gpus", "memory": "entrypoint_memory"}

@@ -13,7 +13,7 @@ import random
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from jobmon_core.app.ray_job.checkpoints import newest_complete
 from jobmon_core.app.ray_job.look import end_of, find_job, is_stalled, log_of, unknown
@@ -82,15 +82,6 @@ def restart_settings(max_restarts: int, delay_s: float, stall_s: float) -> Resta
     )
 
 
-class Ended(NamedTuple):
-    """How following a job ended."""
-
-    success: bool
-    final_step: int | None = None
-    total_retries: int = 0
-    reason: str = ""
-
-
 @dataclass(slots=True)
 class AutoRestart:
     """One call of `ray_compat.auto_restart`."""
@@ -106,14 +97,13 @@ class AutoRestart:
     _session: str = field(default="", init=False)
     _step: int | None = field(default=None, init=False)
 
-    def run(self) -> Ended:
-        """Follow the job and its further attempts to the end."""
+    def run(self) -> dict[str, Any]:
+        """Follow the job and its further attempts to the end; return the values of a `RestartResult`."""
         found = find_job(self._api, self._job_name)
         if found is None:
-            reason = unknown(self._api, self._job_name)
-            return Ended(success=False, reason=reason)
+            return self._result(Lineage(), unknown(self._api, self._job_name))
         if self._is_owned(found.entry):
-            return Ended(success=False, reason=_OWNED.format(name=found.entry.name))
+            return self._result(Lineage(), _OWNED.format(name=found.entry.name))
         self._open(found)
         while True:
             lineage = self._ctx.lineages.load(self._id)
@@ -315,13 +305,15 @@ class AutoRestart:
         self._log.warning("job %s: submitted as attempt %d, %s", name, number, origin)
         return ""
 
-    def _result(self, lineage: Lineage, reason: str) -> Ended:
-        newest = lineage.newest
-        decision = newest.decision if newest else None
-        success = decision is not None and decision.verdict is Verdict.FINISHED
-        steps = [each.last_step for each in reversed(lineage.attempts) if each.last_step is not None]
-        step = self._step if self._step is not None else next(iter(steps), None)
-        return Ended(success, step, newest.number if newest else 0, reason)
+    def _result(self, lineage: Lineage, reason: str) -> dict[str, Any]:
+        newest, decision = lineage.newest, lineage.decision
+        steps = (each.last_step for each in reversed(lineage.attempts) if each.last_step is not None)
+        return {
+            "success": decision is not None and decision.verdict is Verdict.FINISHED,
+            "final_step": next(steps, None) if self._step is None else self._step,
+            "total_retries": newest.number if newest else 0,
+            "reason": reason,
+        }
 
 
 def _decided(now: Lineage, ended: Attempt, decision: Decision) -> Lineage:
