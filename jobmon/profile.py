@@ -47,11 +47,18 @@ def run(
     is_about_here = not words or words[0] in _HERE or words[0] not in commands
     if not name or is_about_here or words[1:2] in (["-h"], ["--help"]):
         return run_here(words)
-    if words[0] == "web" and "--stdio" not in words:
-        return run_here(["web", "--connect", name, *words[1:]])
-    if words[0] == "mcp" and any(word.startswith("--print-config") for word in words):
-        return run_here([*words, "--ssh", name])
+    if words_here := _words_here(words, name):
+        return run_here(words_here)
     return _run_there(name, words, only_looks=words[0] in looks or words[:2] in _GROUP_LOOKS)
+
+
+def _words_here(words: list[str], name: str) -> list[str]:
+    """Return the command that runs here for one that is about the cluster; empty: it runs there."""
+    if words[0] == "web" and "--stdio" not in words:
+        return ["web", "--connect", name, *words[1:]]
+    if words[0] == "mcp" and any(word.startswith("--print-config") for word in words):
+        return [*words, "--ssh", name]
+    return []
 
 
 def _run_there(name: str, words: list[str], *, only_looks: bool) -> int:
