@@ -9,7 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
-from jobmon.views.model import clock, fields, known_fields
+from jobmon.views.model import clock, fields, known_fields, stamp
 from jobmon.views.table import Cell, table_lines
 from jobmon_core.domain.humanize import count, duration, hours, money, number, plural, size, text_of
 from jobmon_core.domain.job.efficiency.advice import activity_text
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     TableColumns: TypeAlias = dict[str, Callable[[T], Cell | str]]  # of a table, by their headers
 
-_STEPS = ((1, 10), (8, 10), (7, 6), (2, 6), (1, 4), (8, 5), (0, 6))
+# which columns are cut, and to how many characters, until a table of runs fits a terminal
+_STEPS = ((3, 11), (1, 10), (8, 10), (7, 8), (2, 6), (1, 4), (8, 5), (0, 6))
+_STEPS_ALIKE = ((2, 11), (6, 8), (7, 10), (1, 6), (7, 5), (0, 6))  # likewise without their names
 _STYLES: dict[str, Style] = {Outcome.SUCCESS: Style.GOOD, Outcome.CANCELLED: Style.DIM}
 NO_RUNS = (
     "the history has no such run; a watched job adds one when it has ended, "
@@ -47,7 +49,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins a
 def history_lines(past: Past, now_s: float, console: Console, *, has_costs: bool = False) -> Lines:
     """Yield a table of runs, and what all of them took; if wanted, with costs instead of wait and pace."""
     if not past.runs:
-        yield from console.prose(NO_RUNS, hanging="  ")
+        yield from console.advice(NO_RUNS, hanging="  ")
         return
     yield from _table(run_columns(now_s, has_costs=has_costs), past.runs, console, _STEPS)
     for total in past.totals:
@@ -55,7 +57,7 @@ def history_lines(past: Past, now_s: float, console: Console, *, has_costs: bool
         rest = f", the last {shown} shown (-n 0 for all)" if shown < total.runs else ""
         yield from console.prose(f"{_total_text(total)}{rest}", hanging="  ")
     if late := sum(run.lacks_hours for run in past.runs):
-        yield from console.prose(f"{count(late, 'run')} {_LATE}", hanging="  ")
+        yield from console.advice(f"{count(late, 'run')} {_LATE}", hanging="  ")
     if past.damaged:
         yield console.styled(damage(past.damaged), Style.DIM)
 
@@ -77,7 +79,7 @@ def row_texts(columns: TableColumns[T], row: T) -> Iterator[str]:
 def no_cost_lines(totals: Sequence[RunTotals], console: Console) -> Lines:
     """Yield why no run has a cost, if so."""
     if totals and all(total.cost is None for total in totals):
-        yield from console.prose(_NO_COST, hanging="  ")
+        yield from console.advice(_NO_COST, hanging="  ")
 
 
 def damage(damaged: int) -> str:
@@ -91,7 +93,7 @@ def run_columns(now_s: float, *, has_costs: bool = False) -> TableColumns[Histor
         "JOB": lambda run: str(run.ref),
         "NAME": lambda run: run.label,
         "STATE": _state,
-        "ENDED": lambda run: text_of(run.ended_s, lambda at_s: clock(at_s, now_s), UNKNOWN),
+        "ENDED": lambda run: UNKNOWN if run.ended_s is None else _moment(run.ended_s, now_s),
         **({"COST": _cost} if has_costs else {"WAIT": lambda run: duration_text(run.wait_s)}),
         "TIME": lambda run: duration_text(run.run_s if run.started_s else None),
         "HOURS": _hours,
@@ -110,6 +112,10 @@ def _state(run: HistoryRecord) -> Cell:
     return Cell(state_text(run), style)
 
 
+def _moment(at_s: float, now_s: float) -> Cell:
+    return Cell(clock(at_s, now_s), shorter=(stamp(at_s, "%m-%d %H:%M"),))
+
+
 def duration_text(seconds: float | None) -> str:
     """Return a duration, or ``-``."""
     return text_of(seconds, duration, UNKNOWN)
@@ -121,10 +127,12 @@ def _hours(run: HistoryRecord) -> str:
     return f"{hours(run.gpu_hours)} GPU" if run.gpus else f"{hours(run.cpu_hours)} CPU"
 
 
-def _pace(run: HistoryRecord) -> str:
+def _pace(run: HistoryRecord) -> Cell | str:
     if run.step_s is None:
         return UNKNOWN
-    return f"{number(run.step_s)} s/{run.unit}" if run.step_s >= 0.01 else f"{number(1 / run.step_s)}/s"  # noqa: PLR2004 - it would read 0.00
+    if run.step_s < 0.01:  # noqa: PLR2004 - it would read 0.00
+        return f"{number(1 / run.step_s)}/s"
+    return Cell(f"{number(run.step_s)} s/{run.unit}", shorter=(f"{number(run.step_s)} s",))
 
 
 def _cost(of: HistoryRecord | RunTotals) -> str:
@@ -151,7 +159,7 @@ def _total_text(total: RunTotals) -> str:
 def totals_lines(rows: Sequence[RunTotals], by: str, console: Console) -> Lines:
     """Yield a table of what runs took."""
     if not rows:
-        yield from console.prose(NO_RUNS, hanging="  ")
+        yield from console.advice(NO_RUNS, hanging="  ")
         return
     columns = total_columns(rows, by)
     yield from _table(columns, rows, console, [(0, 10)])
@@ -162,7 +170,7 @@ def totals_lines(rows: Sequence[RunTotals], by: str, console: Console) -> Lines:
 def total_columns(rows: Sequence[RunTotals], by: str) -> TableColumns[RunTotals]:
     """Return the columns of a table of totals."""
     of_gpus: TableColumns[RunTotals] = {
-        "GPU HOURS": lambda row: hours(row.gpu_hours),
+        "GPU H": lambda row: hours(row.gpu_hours),
         "LOST": lambda row: hours(row.lost_gpu_hours),
         "IDLE": lambda row: hours(row.idle_gpu_hours),
     }
@@ -171,7 +179,7 @@ def total_columns(rows: Sequence[RunTotals], by: str) -> TableColumns[RunTotals]
         "RUNS": lambda row: f"{row.runs:,}",
         "FAILED": lambda row: f"{row.failures:,}",
         **(of_gpus if any(row.gpu_hours for row in rows) else {}),
-        "CPU HOURS": lambda row: hours(row.cpu_hours),
+        "CPU H": lambda row: hours(row.cpu_hours),
         "WAIT": lambda row: duration_text(row.wait_s),
         "TIME": lambda row: duration_text(row.run_s),
         **({"COST": _cost} if any(row.cost is not None for row in rows) else {}),
@@ -197,31 +205,44 @@ def among_lines(found: Among, now_s: float, console: Console) -> Lines:
         yield from console.prose("The history has no earlier run of this name.")
         return
     yield f"EARLIER: the median of {count(len(alike), 'earlier run')} of this name:"
-    yield from _table(run_columns(now_s), alike, console, _STEPS)
+    columns = run_columns(now_s)
+    del columns["NAME"]
+    yield from _table(columns, alike, console, _STEPS_ALIKE)
 
 
 def _compared(run: HistoryRecord, alike: Sequence[HistoryRecord]) -> Iterator[list[str]]:
-    """Yield each figure that is known of the run, or of one like it; costs in the currency of the run."""
-    price = partial(money, currency=run.currency)
-    figures: dict[str, tuple[Callable[[HistoryRecord], float | None], Callable[[float], str]]] = {
-        "wait": (lambda each: each.wait_s, duration),
-        "time": (lambda each: each.run_s if each.started_s else None, duration),
-        "seconds per unit": (lambda each: each.step_s, number),
-        "peak memory": (lambda each: each.memory_peak, size),
-        "GPU busy": (lambda each: each.gpu_percent, "{:.0f}%".format),
-        "GPU hours": (lambda each: each.gpu_hours or None, hours),
-        "CPU hours": (lambda each: each.cpu_hours or None, hours),
-        "cost": (lambda each: each.cost if each.currency == run.currency else None, price),
-        f"cost per {run.unit}": (
-            lambda each: each.cost_per_unit if each.currency == run.currency else None,
-            price,
-        ),
-    }
-    for name, (figure, text) in figures.items():
-        this, known = figure(run), [value for value in map(figure, alike) if value is not None]
+    """Yield each figure that is known of the run, or of one like it."""
+    unit = next((each.unit for each in (run, *alike) if each.unit), "unit")
+    comparable = [_comparable(each, unit, run.currency) for each in alike]
+    for name, (figure, text) in _figures(unit, run.currency).items():
+        this, known = figure(run), [value for value in map(figure, comparable) if value is not None]
         if this is not None or known:
             earlier = [text(of(known)) for of in (median, min, max)] if known else [UNKNOWN] * 3
             yield [name, text_of(this, text, UNKNOWN), *earlier]
+
+
+def _comparable(run: HistoryRecord, unit: str, currency: str) -> HistoryRecord:
+    """Return a run without its pace if it counts something else, and without its cost in another currency."""
+    if run.unit != unit:
+        run = run._replace(step_s=None, began=None)
+    return run if run.currency == currency else run._replace(rate=None)
+
+
+def _figures(
+    unit: str, currency: str
+) -> dict[str, tuple[Callable[[HistoryRecord], float | None], Callable[[float], str]]]:
+    price = partial(money, currency=currency)
+    return {
+        "wait": (lambda run: run.wait_s, duration),
+        "time": (lambda run: run.run_s if run.started_s else None, duration),
+        f"seconds per {unit}": (lambda run: run.step_s, number),
+        "peak memory": (lambda run: run.memory_peak, size),
+        "GPU busy": (lambda run: run.gpu_percent, "{:.0f}%".format),
+        "GPU hours": (lambda run: run.gpu_hours or None, hours),
+        "CPU hours": (lambda run: run.cpu_hours or None, hours),
+        "cost": (lambda run: run.cost, price),
+        f"cost per {unit}": (lambda run: run.cost_per_unit, price),
+    }
 
 
 def history_json(past: Past) -> Json:
