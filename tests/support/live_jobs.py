@@ -57,7 +57,7 @@ def progress_of(
         waved = current * share + current / 300 * math.sin(number)
         fallen = None if loss is None else loss * (1 + 4 * math.exp(-6 * share))
         samples.append(Sample(now_s - elapsed_s * (1 - share), max(0.0, min(waved, current)), fallen))
-    samples[-1] = replace(samples[-1], current=current)
+    samples[-1] = samples[-1]._replace(current=current)
     latest = Progress(current, total, unit, loss=loss, learning_rate=1e-5 if loss else None)
     return FollowedTask(latest, History(now_s - elapsed_s, tuple(samples)))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 COUNTERS = ("epoch", "step", "batch", "it", "%")  # units of which each may stand for many items
 
@@ -51,8 +51,7 @@ class Progress:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """The progress at one moment."""
 
     at_s: float  # by the log, else when jobmon read it

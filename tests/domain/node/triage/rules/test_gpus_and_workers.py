@@ -72,11 +72,11 @@ def test_a_job_whose_few_steps_advance_does_something() -> None:
     """A step every 20 minutes is too few for a pace, and the job is not wasted."""
     idle = sample([worker(0, 0.2)], [gpu(0, 0.0)])
     job = situation(idle, 60, log_idle_s=None)
-    steps = tuple(replace(job.history.samples[0], at_s=job.now_s - minutes * 60) for minutes in (40, 20))
+    steps = tuple(job.history.samples[0]._replace(at_s=job.now_s - minutes * 60) for minutes in (40, 20))
     slow = replace(job, history=replace(job.history, samples=steps))
     assert not slow.is_advancing
     assert "idle-allocation" not in names(slow)
-    ended = tuple(replace(step, at_s=step.at_s - 15 * 60) for step in steps)
+    ended = tuple(step._replace(at_s=step.at_s - 15 * 60) for step in steps)
     assert names(replace(slow, history=replace(slow.history, samples=ended))) == ["idle-allocation"]
 
 
@@ -84,7 +84,7 @@ def test_a_job_whose_steps_are_further_apart_than_the_limit_is_not_idle() -> Non
     idle = sample([worker(0, 0.2)], [gpu(0, 0.0)])
     job = situation(idle, 240, log_idle_s=None)
     minutes = range(35, 240, 40)
-    steps = tuple(replace(job.history.samples[0], at_s=job.now_s - 60 * each) for each in reversed(minutes))
+    steps = tuple(job.history.samples[0]._replace(at_s=job.now_s - 60 * each) for each in reversed(minutes))
     history = replace(job.history, samples=steps, longest_pause_s=2400.0, median_pause_s=2400.0)
     slow = replace(job, history=history)
     assert slow.is_advancing
