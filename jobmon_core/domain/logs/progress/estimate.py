@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from jobmon_core.domain.logs.progress.curve import Curve, mean, without_regular_pauses, without_start
 from jobmon_core.domain.logs.progress.model import Confidence, Estimate, History, LimitOutlook, Progress
@@ -112,11 +113,12 @@ def _forecast(curve: Curve, total: float, longest_pause_s: float) -> _Forecast:
 
 def _change(curve: Curve) -> float | None:
     paces = curve.paces(_CHANGE_PARTS)
+    least, most = [*accumulate(paces, min)], [*accumulate(paces, max)]  # up to each part, and from it on
+    least_after, most_after = [*accumulate(paces[::-1], min)][::-1], [*accumulate(paces[::-1], max)][::-1]
     best, found = 0.0, None
     for index in range(_CHANGE_BEFORE, _CHANGE_PARTS - _CHANGE_AFTER + 1):
-        before, after = paces[:index], paces[index:]
-        distance = max(min(after) - max(before), min(before) - max(after))
-        if distance > best and distance > _CHANGE * min(mean(before), mean(after)):
+        distance = max(least_after[index] - most[index - 1], least[index - 1] - most_after[index])
+        if distance > best and distance > _CHANGE * min(mean(paces[:index]), mean(paces[index:])):
             best, found = distance, index + 1  # the first part after the change may hold some of the old pace
     return None if found is None else curve.units[0] + found * curve.span_units / _CHANGE_PARTS
 
