@@ -107,8 +107,13 @@ def forked_pages(answer: Callable[[Request], Response], argv: Sequence[str]) -> 
 
 def in_child(answer: Callable[[], Response], report: Callable[[str], None]) -> Response:
     """Let a child process answer, which takes the memory with it; report a failure, and BadRequest."""
+
+    def answer_once() -> Response:
+        gc.disable()  # it ends before much could be collected
+        return answer()
+
     try:
-        return Helper().run(Response, answer, _MAKE_S)
+        return Helper().run(Response, answer_once, _MAKE_S)
     except HelperFailed as error:
         report(f"a page could not be made: {error}")
         raise BadRequest(HTTPStatus.SERVICE_UNAVAILABLE) from error
