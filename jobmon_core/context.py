@@ -11,7 +11,7 @@ from jobmon_core.domain.backends import BY_TEXT
 from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
 from jobmon_core.scheduler.backends import WITH_SCRIPTS, find_backend, known_backend
 from jobmon_core.scheduler.base import BackendResources, ManualCommands
-from jobmon_core.store.home import Home
+from jobmon_core.store.home import CheckedHome, Home
 from jobmon_core.system.clock import Clock
 
 if TYPE_CHECKING:
@@ -98,6 +98,11 @@ class Context:
     def open(cls, environment: Mapping[str, str]) -> Context:
         """Return the context of the home that the environment selects, see `Home.find`."""
         return cls(Home.find(environment), environment)
+
+    def for_one_look(self) -> Context:
+        """Return the same context for one look at many jobs: folders are checked once, not for each job."""
+        home = CheckedHome(self.home.root)
+        return Context(home, self.environment, self.locks, self.clock, self.channel_types)
 
     def configuration(self) -> Config:
         """Read and validate the configuration; ConfigInvalid names every fault."""

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -222,6 +223,30 @@ class Home(NamedTuple):
 
                     rmtree(path)
                     yield path
+
+
+class CheckedHome(Home):
+    """The same folder, for one look at many jobs: each folder in it is checked and made only once."""
+
+    @cached_property
+    def state(self) -> Path:
+        """As that of `Home`."""
+        return super().state
+
+    @cached_property
+    def monitors(self) -> Path:
+        """As that of `Home`."""
+        return super().monitors
+
+    @cached_property
+    def shared_answers(self) -> Path:
+        """As those of `Home`."""
+        return super().shared_answers
+
+    @cached_property
+    def progress(self) -> Path:
+        """As that of `Home`."""
+        return super().progress
 
 
 def file_name(*parts: str) -> str:

@@ -247,19 +247,27 @@ def read_own(path: Path, at_most: int) -> bytes:
 
 def read_dated(path: Path, at_most: int) -> tuple[bytes, float]:
     """Return the content as `read_own` does, and the file's modification time (Unix seconds)."""
-    with open(path, "rb", opener=_open_without_following) as file:
-        status = os.fstat(file.fileno())
+    descriptor = _open_without_following(path)  # a page reads hundreds of files: `open` takes twice as long
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not stat.S_ISREG(status.st_mode):
             raise OSError(0, "not a regular file")
         if status.st_uid != os.geteuid():
             raise OSError(0, f"it belongs to user {user_name(status.st_uid)}, not to you")
         # Python takes memory for as much as it is asked for, and a user may have little
-        return file.read(min(at_most, status.st_size + 1)), status.st_mtime
+        left, content = min(at_most, status.st_size), b""
+        while left > 0 and (piece := os.read(descriptor, left)):
+            left, content = left - len(piece), content + piece
+        return content, status.st_mtime
+    finally:
+        os.close(descriptor)
 
 
-def _open_without_following(name: str, flags: int) -> int:
+def _open_without_following(path: Path) -> int:
     try:
-        return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise OSError(errno.ELOOP, "it is a symbolic link, which jobmon does not follow") from error

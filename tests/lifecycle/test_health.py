@@ -11,7 +11,7 @@ from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route, Tone
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 from jobmon_core.domain.job.tracking.model import WatchedJob
-from jobmon_core.lifecycle.health import Health, JobStatus, job_status, list_jobs
+from jobmon_core.lifecycle.health import Health, JobStatus, job_status, job_statuses, list_jobs
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.owner import STALE_AFTER_S, Owner
@@ -47,6 +47,14 @@ def test_an_unfinished_job_without_a_monitor_is_dead(ctx: Context, owner: Owner 
 def test_a_monitor_on_another_host_is_alive_while_its_heartbeat_is_recent(ctx: Context) -> None:
     assert health(ctx, owner=ELSEWHERE) is Health.REMOTE
     assert health(ctx, owner=ELSEWHERE, silent_s=STALE_AFTER_S + 1) is Health.STALE
+
+
+def test_jobs_that_one_monitor_watches_differ_by_their_own_heartbeats_on_another_host(ctx: Context) -> None:
+    silent_s = {12: 0.0, 13: STALE_AFTER_S + 1, 14: 0.0}
+    jobs = [replace(JOB, id=f"slurm-{number}-x", job_id=number) for number in silent_s]
+    expected = [health(ctx, job, ELSEWHERE, silent_s[job.job_id]) for job in jobs]
+    assert expected == [Health.REMOTE, Health.STALE, Health.REMOTE]
+    assert [each.health for each in job_statuses(ctx, jobs)] == expected
 
 
 def test_a_job_whose_messages_are_delivered_finished(ctx: Context) -> None:

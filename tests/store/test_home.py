@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.store.home import Home, file_name
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.store.home import CheckedHome, Home, file_name
 from jobmon_core.system.files import temporary
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -47,6 +48,21 @@ def test_every_folder_of_a_new_home_is_private(tmp_path: Path) -> None:
     folders = (home.state, home.monitors, home.shared_answers, home.backend_folder("local"), home.logs)
     made = {*folders, home.root, home.root.parent}
     assert {stat.S_IMODE(folder.stat().st_mode) for folder in made} == {0o700}
+
+
+def test_one_look_at_many_jobs_finds_the_same_folders_and_makes_the_missing_ones(tmp_path: Path) -> None:
+    home, checked = Home(tmp_path / "new"), CheckedHome(tmp_path / "new")
+    found = checked.state, checked.monitors, checked.progress, checked.shared_answers
+    assert all(each.is_dir() for each in found)
+    assert found == (home.state, home.monitors, home.progress, home.shared_answers)
+    assert checked.owner_file("slurm-1-x") == home.owner_file("slurm-1-x")
+
+
+def test_one_look_at_many_jobs_refuses_a_folder_that_is_a_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "state").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StorageFailed, match="symbolic link"):
+        _ = CheckedHome(tmp_path).progress
 
 
 def test_an_existing_home_keeps_its_mode(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.explainer import canceller_name
@@ -16,7 +17,7 @@ from jobmon_core.domain.job.tracking.policy import SAVE_INTERVAL_S, Policy
 from jobmon_core.domain.job.tracking.reopen import without_duplicates
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, exit_phrase, stated_reason
-from jobmon_core.lifecycle.health import Health, JobStatus, job_status
+from jobmon_core.lifecycle.health import Health, JobStatus, job_statuses
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.lineages import lineage_id_of
 
@@ -63,8 +64,10 @@ class Overview:
         if job.closed or job.answered_s is None:
             return None
         age_s = now_s - job.answered_s
+        if age_s <= _ANSWER_S:
+            return None
         # a hint of the end shortens the interval; the data may be as old as before it
-        before = replace(job, end_hint_s=None)
+        before = job if job.end_hint_s is None else replace(job, end_hint_s=None)
         usual_s = max(interval_s(before, each, now_s) for each in (self.policy, Policy()))
         usual_s = max(usual_s, self.group_intervals_s.get(job.id, 0.0))
         return age_s if age_s > usual_s + _ANSWER_S else None
@@ -72,6 +75,7 @@ class Overview:
 
 def overview(ctx: Context) -> Overview:
     """Read all jobs, without a query."""
+    ctx = ctx.for_one_look()
     entries = list(ctx.store.all())
     jobs = without_duplicates(entry for entry in entries if not isinstance(entry, Unreadable))
     known = statuses(ctx, jobs)
@@ -133,7 +137,7 @@ def statuses(ctx: Context, jobs: Iterable[WatchedJob]) -> list[JobStatus]:
     """Return each status as of the latest answer that is known."""
     jobs = list(jobs)
     latest = _LatestAnswers(ctx, jobs)
-    return [latest.apply_to(job_status(ctx, job)) for job in jobs]
+    return [latest.apply_to(status) for status in job_statuses(ctx, jobs)]
 
 
 class _LatestAnswers:
@@ -147,6 +151,7 @@ class _LatestAnswers:
         self._ctx = ctx
         self._job_ids = {job.job_id for job in jobs}
         self._answers: dict[tuple[str, str, str, str], _Answer] = {}
+        self._default_cluster = cache(self._read_default_cluster)
 
     def apply_to(self, status: JobStatus) -> JobStatus:
         job, owner = status.job, status.owner
@@ -161,14 +166,16 @@ class _LatestAnswers:
 
     def _latest(self, job: WatchedJob, host: str) -> _Answer:
         try:
-            default_cluster = self._ctx.shared_answer("cluster", job.backend, host=host)
+            is_elsewhere = job.is_elsewhere(lambda: self._default_cluster(job.backend, host))
+            key = (job.backend, job.cluster if is_elsewhere else "", job.user, host)
+            if key not in self._answers:
+                self._answers[key] = self._read(*key)
         except SchedulerMissing:  # the backend of a newer jobmon
             return _NO_ANSWER
-        cluster = job.cluster if job.is_elsewhere(lambda: default_cluster.read().text) else ""
-        key = (job.backend, cluster, job.user, host)
-        if key not in self._answers:
-            self._answers[key] = self._read(*key)
         return self._answers[key]
+
+    def _read_default_cluster(self, backend: str, host: str) -> str:
+        return self._ctx.shared_answer("cluster", backend, host=host).read().text
 
     def _read(self, backend: str, cluster: str, user: str, host: str) -> _Answer:
         stored = self._ctx.shared_answer("queue", backend, cluster, user, host=host).read()

@@ -19,7 +19,7 @@ from jobmon_core.app.live.tasks import ACTIVE, LiveTask, live_tasks
 from jobmon_core.app.live.telemetry import agents_of, read_record, read_report
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.job.tracking.reopen import without_duplicates
-from jobmon_core.lifecycle.health import job_status
+from jobmon_core.lifecycle.health import job_statuses
 from jobmon_core.notify.channels.terminal import FEED, REFRESH_S, Terminal, read_lines
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.system.files import read_own
@@ -80,6 +80,7 @@ class LiveJobs:
         With ``ended_within_s``, a job that ends is instead listed among those that did in so many seconds.
         """
         self._ctx, self._refs, self._ended_within_s = ctx, refs, ended_within_s
+        self._look = ctx.for_one_look()
         self._shown: set[str] = set()  # ids of tasks
         self._shown_jobs: set[str] = set()  # state ids
         self._states = ChangedFiles(self._read_state)
@@ -99,12 +100,11 @@ class LiveJobs:
 
     def listing(self) -> Listing:
         """Running tasks come first, then those that end, are pending, or ended."""
-        store, now_s = self._ctx.store, self._ctx.clock.now()
-        entries = self._states.contents(store.paths())
+        self._look, now_s = self._ctx.for_one_look(), self._ctx.clock.now()
+        entries = self._states.contents(self._look.store.paths())
         jobs = without_duplicates(each for each in entries if each and not isinstance(each, Unreadable))
         jobs, ended = self._apart(jobs, now_s)
-        folder = self._ctx.home.progress  # which is checked each time that it is asked for
-        progress = self._progress.contents([folder / f"{job.id}.json" for job in jobs])
+        progress = self._progress.contents([self._look.home.progress_file(job.id) for job in jobs])
         self._renew(jobs, progress, now_s)
         tasks = [task for known in self._known.values() for task in known.tasks if self._is_shown(task)]
         self._shown |= {task.id for task in tasks}
@@ -133,13 +133,14 @@ class LiveJobs:
             return jobs, ()
         ended = [job for job in jobs if job.closed and now_s - last_change_s(job) < self._ended_within_s]
         ended.sort(key=last_change_s, reverse=True)
-        return [job for job in jobs if not job.closed], tuple(job_status(self._ctx, job) for job in ended)
+        return [job for job in jobs if not job.closed], tuple(job_statuses(self._look, ended))
 
     def _with_agents(self, live: LiveTask) -> LiveTask:
         if live.task is None or live.group is not StateGroup.RUNNING:
             return live
-        telemetry = self._ctx.telemetry(live.job.id, live.task.key)
-        return replace(live, agents=agents_of(telemetry, self._reports.content, self._records.content))
+        telemetry = self._look.telemetry(live.job.id, live.task.key)
+        agents = agents_of(telemetry, self._reports.content, self._records.content)
+        return live if agents == live.agents else replace(live, agents=agents)
 
     def _renew(self, jobs: Sequence[WatchedJob], progress: Sequence[JobProgress], now_s: float) -> None:
         read = {job.id: (job, of_job) for job, of_job in zip(jobs, progress, strict=True)}
@@ -150,7 +151,7 @@ class LiveJobs:
         }
         due = [job for job in jobs if job.id not in kept]
         overview = Overview(
-            statuses(self._ctx, due), [], self._policy, group_intervals_s=self._group_intervals_s
+            statuses(self._look, due), [], self._policy, group_intervals_s=self._group_intervals_s
         )
         for status in overview.jobs:
             job, of_job = read[status.job.id]
@@ -162,7 +163,7 @@ class LiveJobs:
 
     def _read_state(self, path: Path) -> WatchedJob | Unreadable | None:
         """Return None if it is not to be shown: most jobs of a user ended long ago."""
-        job = self._ctx.store.read(path)
+        job = self._look.store.read(path)
         if isinstance(job, Unreadable):
             return job
         if self._refs:
@@ -171,7 +172,7 @@ class LiveJobs:
         return job if not job.closed or job.id in self._shown_jobs or is_recent else None
 
     def _read_progress(self, path: Path) -> JobProgress:
-        return self._ctx.progress_file(path.stem).read()
+        return self._look.progress_file(path.stem).read()
 
     def _is_shown(self, task: LiveTask) -> bool:
         if self._refs:
