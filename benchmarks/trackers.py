@@ -25,7 +25,8 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, report
 from benchmarks.options import options_parser
-from jobmon_core.domain.logs.tracker import Cursor, Tracker
+from jobmon_core.domain.logs.progress.tracked import without_losses
+from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
 from jobmon_core.observe.trackers.readers import look
 from jobmon_core.system.json_codec import from_json, to_json
 from tests.support.event_files import first_event, record, scalar_event
@@ -90,10 +91,9 @@ def looks(
     after = {}
     for tracker in (Tracker.TENSORBOARD, Tracker.WANDB, Tracker.MLFLOW):
         started_s = time.process_time()
-        text = stored.get(tracker)
-        before = from_json(Cursor, json.loads(text)) if text else None
-        runs, cursor = look(tracker, str(folder / tracker), before)
-        after[str(tracker)] = json.dumps(to_json(cursor))
+        before = from_json(tuple[TrackerRun, ...], json.loads(stored.get(tracker, "[]")))
+        runs = look(tracker, str(folder / tracker), before)
+        after[str(tracker)] = json.dumps(to_json(tuple(map(without_losses, runs))))
         if times_ms is not None:
             times_ms[tracker].append(1000 * (time.process_time() - started_s))
         if not runs:

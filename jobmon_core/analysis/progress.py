@@ -45,7 +45,7 @@ from jobmon_core.domain.logs.progress.history import add_sample, is_sound
 from jobmon_core.domain.logs.progress.log.fold import ReaderState
 from jobmon_core.domain.logs.progress.log.judge import judge, with_total, with_total_of_checkpoint
 from jobmon_core.domain.logs.progress.model import History, Progress, Sample, WorkerProgress
-from jobmon_core.domain.logs.progress.tracked import compact
+from jobmon_core.domain.logs.progress.tracked import compact, may_lead_log, samples_of, with_tracked
 from jobmon_core.domain.logs.progress.workers import worker_progress
 from jobmon_core.domain.messages.periodic import periodic_event
 from jobmon_core.domain.node.launch.judge import without_repeats
@@ -315,14 +315,14 @@ def _read(
     of_log = with_known_total(reader.progress, settings, checkpoint_folder(job, task), files)
     earlier = partial(_earlier, known, job, look)
     tracking, runs = look_at_trackers(job, task, logs, known.tracking, earlier, servers=look.servers)
-    tracked = tracked_progress(runs, settings, reader)
-    progress = tracked.beside(of_log, reader.progress)
+    run, tracked = next(iter(runs), None), tracked_progress(runs, settings, reader)
+    progress = with_tracked(of_log, tracked, may_lead=may_lead_log(run, reader.progress))
     before = _of_unit(_of_this_run(known, task), progress)
     is_of_this_run = own_files_here(job, task).include(written_s)
-    samples = tracked.samples(before.history, now_s)
+    samples = list(samples_of(run, tracked, before.history, now_s)) if run and tracked else []
     if progress and of_log and progress.format == of_log.format:
         seen = Sample(written_s, progress.current, progress.loss, progress.grad_norm)
-        samples = (seen,) if is_of_this_run else ()
+        samples = [seen] if is_of_this_run else []
     history = reduce(add_sample, samples, before.history)
     main_logs = log_files(job, task)
     worker_logs = [path for path in logs if path not in main_logs or path in job.worker_logs]

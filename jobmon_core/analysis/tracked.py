@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.artifacts import script_variables
 from jobmon_core.analysis.job_logs import (
@@ -23,14 +23,13 @@ from jobmon_core.domain.logs.progress.events.tracker_news import TrackerTold
 from jobmon_core.domain.logs.progress.log.judge import with_total
 from jobmon_core.domain.logs.progress.tracked import (
     counts_steps,
-    may_lead_log,
     one_run,
     progress_of,
-    samples_of,
     with_page,
     with_tracked,
+    without_losses,
 )
-from jobmon_core.domain.logs.tracker import Cursor, Tracker, TrackerRun
+from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
 from jobmon_core.observe.logs.read import read_head, read_tail
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.own_files import OwnFiles
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.logs.progress.log.fold import ReaderState
-    from jobmon_core.domain.logs.progress.model import History, Progress, Sample
+    from jobmon_core.domain.logs.progress.model import Progress
 
 _PART_BYTES = 64 * 1024  # of the beginning and of the end of a log
 _GROWN = 1.5  # logs that are so many times as long are searched again
@@ -58,7 +57,9 @@ class TrackerState:
     searched_bytes: int = -1  # of its logs; -1: they were not searched yet
     script: str = ""  # the path of the script that was searched; Slurm tells it only after some time
     leads: tuple[Lead, ...] = ()  # with absolute paths, those that say most first
-    cursors: dict[str, Cursor] = field(default_factory=dict)  # by tracker and path
+    places: dict[str, tuple[TrackerRun, ...]] = field(
+        default_factory=dict
+    )  # by tracker and path, what was read
     told: TrackerTold = _NOTHING_TOLD
     earlier: tuple[TrackerRun, ...] = ()  # what the run before this one logged to, of the same task
 
@@ -77,19 +78,18 @@ def look_at_trackers(
     ``earlier`` returns those of the run before this one; it is called once in a run. ``servers`` may be
     asked.
     """
-    state = before
-    if state.started_s != task.start_s:
-        state = TrackerState(task.start_s, earlier=earlier())
+    is_same = before.started_s == task.start_s
+    state = before if is_same else TrackerState(task.start_s, earlier=earlier())
     state = _with_leads(state, job, task, logs)
     runs: dict[Tracker, TrackerRun] = {}
-    cursors: dict[str, Cursor] = {}
+    places: dict[str, tuple[TrackerRun, ...]] = {}
     for lead in state.leads:
         known = runs.get(lead.tracker)
         if not lead.path or (known is not None and not lead.is_own):
             continue
         key = f"{lead.tracker} {lead.path}"
-        found, cursors[key] = _read(job, lead, state.cursors.get(key))
-        run = _own_run(job, task, lead, state, found)
+        places[key] = _read(job, lead, state.places.get(key, ()))
+        run = _own_run(job, task, lead, state, places[key])
         # a program may train one model after another, each in a place of its own
         if run and (known is None or (run.updated_s or 0.0) > (known.updated_s or 0.0)):
             runs[lead.tracker] = run
@@ -101,7 +101,8 @@ def look_at_trackers(
         if lead.url
     }
     shown = sorted(_with_pages(runs, pages), key=lambda run: (run.step is None, not counts_steps(run)))
-    return replace(state, cursors=cursors), shown[:_MAX_SHOWN]
+    kept = {key: tuple(map(without_losses, found)) for key, found in places.items()}
+    return replace(state, places=kept), shown[:_MAX_SHOWN]
 
 
 def runs_of_ended(job: WatchedJob, task: Task) -> list[TrackerRun]:
@@ -110,44 +111,24 @@ def runs_of_ended(job: WatchedJob, task: Task) -> list[TrackerRun]:
     return look_at_trackers(job, task, logs, TrackerState(), tuple)[1]
 
 
-class Tracked(NamedTuple):
-    """What the runs of trackers say of the progress of a task."""
+def tracked_progress(
+    runs: Iterable[TrackerRun], settings: JobSettings, reader: ReaderState
+) -> Progress | None:
+    """Return how far the runs are, of which the first one counts.
 
-    progress: Progress | None = None
-    of: TrackerRun | None = None  # whose steps count
-
-    def beside(self, of_log: Progress | None, printed: Progress | None) -> Progress | None:
-        """Return the progress of the log, of which it ``printed`` a part, with what the runs add to it."""
-        return with_tracked(of_log, self.progress, may_lead=may_lead_log(self.of, printed))
-
-    def samples(self, history: History, now_s: float) -> Iterable[Sample]:
-        """Return the new samples of a task whose log shows no progress."""
-        if self.progress is None or self.of is None:
-            return ()
-        return samples_of(self.of, self.progress, history, now_s)
-
-
-def tracked_progress(runs: Iterable[TrackerRun], settings: JobSettings, reader: ReaderState) -> Tracked:
-    """Return how far the runs are; the total is the user's, theirs, or one that the log announces."""
-    track, found = settings.track or _NO_TRACK, Tracked()
+    The total is the user's, that of the runs, or one that the log announces.
+    """
+    track, found, of = settings.track or _NO_TRACK, None, None
     for run in runs:
-        progress = progress_of(run, track.metrics, track.loss)
-        if progress is not None:
-            progress = replace(progress, end_marker=_end_marker(reader))
-            found = Tracked(with_tracked(found.progress, progress), found.of or run)
-    if found.of is None or not (counts_steps(found.of) or settings.total_items):
-        return found
-    total = settings.total_items or (found.progress and found.progress.total) or _announced(reader)
-    return found._replace(progress=with_total(found.progress, total))
-
-
-def _end_marker(reader: ReaderState) -> str:
-    return next((log.shown.end_marker for log in reader.files if log.shown.end_marker), "")
-
-
-def _announced(reader: ReaderState) -> float | None:
-    totals = (log.shown.totals.get("step") for log in reader.files)
-    return max(filter(None, totals), default=None)
+        if progress := progress_of(run, track.metrics, track.loss):
+            found, of = with_tracked(found, progress), of or run
+    if found is None or of is None:
+        return None
+    logs = [log.shown for log in reader.files]
+    found = replace(found, end_marker=next((log.end_marker for log in logs if log.end_marker), ""))
+    announced = max((log.totals.get("step") or 0.0 for log in logs), default=0.0)
+    total = settings.total_items or (counts_steps(of) and (found.total or announced))
+    return with_total(found, total or None)
 
 
 def _with_leads(state: TrackerState, job: WatchedJob, task: Task, logs: Sequence[str]) -> TrackerState:
@@ -213,45 +194,41 @@ def _size(path: str) -> int:
         return 0
 
 
-def _read(job: WatchedJob, lead: Lead, before: Cursor | None) -> tuple[tuple[TrackerRun, ...], Cursor]:
-    from jobmon_core.observe.trackers.building import Limits  # most jobs log to no tracker
-    from jobmon_core.observe.trackers.readers import look
+def _read(job: WatchedJob, lead: Lead, before: tuple[TrackerRun, ...]) -> tuple[TrackerRun, ...]:
+    from jobmon_core.observe.trackers.readers import look  # most jobs log to no tracker
 
     track = job.own_settings.track or _NO_TRACK
     try:
-        return look(lead.tracker, lead.path, before, Limits(frozenset((*track.metrics, track.loss))))
+        return look(lead.tracker, lead.path, before, (*track.metrics, track.loss))
     except Exception as error:  # noqa: BLE001 - a file that another program wrote must not cost the progress
-        why = f"could not be read: {type(error).__name__}"
-        return (TrackerRun(lead.tracker, "", place=lead.path, partial=why),), Cursor()
+        return (_unknown(lead, f"could not be read: {type(error).__name__}"),)
+
+
+def _unknown(lead: Lead, why: str) -> TrackerRun:
+    return TrackerRun(lead.tracker, "", place=lead.path, partial=why)
 
 
 def _own_run(
-    job: WatchedJob, task: Task, lead: Lead, state: TrackerState, found: Iterable[TrackerRun]
+    job: WatchedJob, task: Task, lead: Lead, state: TrackerState, found: Sequence[TrackerRun]
 ) -> TrackerRun | None:
     """Return the run of this task at a place, or one that only says why it is not known."""
     is_named = lead.tracker in (job.own_settings.track or _NO_TRACK).places
     own = own_files(job, task, Origin.NAMED if is_named else Origin.FOUND)
-    # one without an id only says why nothing is known
-    runs = [run for run in found if not lead.run or lead.run in (run.run_id, run.name) or not run.run_id]
     resumed = {(each.tracker, each.run_id) for each in state.earlier}
     runs = [
         run
-        for run in runs
-        if _is_own(run, own, may_be_older=lead.is_own or (run.tracker, run.run_id) in resumed)
+        for run in found
+        # one without an id only says why nothing is known
+        if (not lead.run or not run.run_id or lead.run in (run.run_id, run.name))
+        and _is_own(run, own, may_be_older=lead.is_own or (run.tracker, run.run_id) in resumed)
     ]
-    if not runs:
-        return _no_run(lead, found) if is_named else None
-    if run := one_run(runs):
-        return run
-    why = f"{len(runs)} runs in {lead.path} may be this job's; name its own with `track`"
-    return TrackerRun(lead.tracker, "", place=lead.path, partial=why)
-
-
-def _no_run(lead: Lead, found: Iterable[TrackerRun]) -> TrackerRun:
-    """Say why there is none where the user expects one."""
-    reasons = [run.partial for run in found if not run.run_id and run.partial]
-    why = reasons[0] if reasons else "holds no run of this job"
-    return TrackerRun(lead.tracker, "", place=lead.path, partial=why)
+    if len(runs) > 1:
+        why = f"{len(runs)} runs in {lead.path} may be this job's; name its own with `track`"
+        return one_run(runs) or _unknown(lead, why)
+    if runs or not is_named:
+        return next(iter(runs), None)
+    reasons = (run.partial for run in found if not run.run_id)
+    return _unknown(lead, next(reasons, "holds no run of this job"))
 
 
 def _is_own(run: TrackerRun, own: OwnFiles, *, may_be_older: bool) -> bool:
@@ -260,10 +237,10 @@ def _is_own(run: TrackerRun, own: OwnFiles, *, may_be_older: bool) -> bool:
         status = os.stat(run.place)  # noqa: PTH116 - a text
     except (OSError, ValueError):
         return False
-    began_s = run.resumed_s or run.started_s
-    if not may_be_older and began_s is not None and began_s < own.since_s:
-        return False
-    return own.include(run.updated_s or status.st_mtime, status.st_uid)
+    began_s = run.resumed_s or run.started_s or own.since_s
+    return (may_be_older or began_s >= own.since_s) and own.include(
+        run.updated_s or status.st_mtime, status.st_uid
+    )
 
 
 def _with_pages(

@@ -9,15 +9,14 @@ import zipfile
 from contextlib import closing
 from pathlib import Path
 
-from jobmon_core.domain.logs.tracker import Cursor, Tracker, TrackerRun
-from jobmon_core.observe.trackers.building import Limits
+from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
 from jobmon_core.observe.trackers.readers import look
+from jobmon_core.observe.trackers.values import MAX_NAME, MAX_TEXT
 from jobmon_core.system.json_codec import from_json, to_json
 from tests.fuzz.folder import written
 from tests.support.event_files import first_event, record, scalar_event, tensor_event
 from tests.support.wandb_files import exit_record, file_of, history_record, run_record
 
-_LIMITS = Limits(max_bytes=2**20, max_runs=3, max_metrics=5, max_losses=6, max_text=40, max_name=30)
 # between messages that are also framed as records, since a mutated record seldom has the right checksum
 _SEPARATOR = b"\0\xff\0"
 _MLFLOW = """
@@ -83,29 +82,32 @@ def _check(tracker: Tracker, name: str, *contents: bytes, place_name: str = "") 
         place = place[: place.rindex(place_name) + len(place_name)]
     for content in contents:
         path = written_below(name, content[: len(content) // 2])
-        _, half = look(tracker, place, None, _LIMITS)
+        half = tuple(
+            from_json(TrackerRun, json.loads(json.dumps(to_json(run)))) for run in look(tracker, place)
+        )
         with path.open("ab") as file:
             file.write(content[len(content) // 2 :])
-        runs, after = look(tracker, place, from_json(Cursor, json.loads(json.dumps(to_json(half)))), _LIMITS)
+        runs = look(tracker, place, half)
         for run in runs:
             _is_bounded(run)
-        again, _ = look(tracker, place, after, _LIMITS)
+        again = look(tracker, place, runs)
         assert str(again) == str(runs)
-        at_once, _ = look(tracker, place, None, _LIMITS)
+        at_once = look(tracker, place)
         assert [run.step for run in at_once] == [run.step for run in runs] or path.suffix == ".db"
         assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
 def _is_bounded(run: TrackerRun) -> None:
-    assert len(run.metrics) <= _LIMITS.max_metrics + 2  # a loss, and a better one, are kept in any case
-    assert len(run.losses) <= _LIMITS.max_losses
-    assert len(run.failures) <= _LIMITS.max_failures
+    assert len(run.metrics) <= 48 + 4  # losses, each better than the one before, are kept in any case
+    assert len(run.losses) <= 64
+    assert len(run.failures) <= 5
     assert run.step is None or 0 <= run.step < 2**53
     for text in (*run.metrics, run.name, run.error, *run.failures, *(alert.text for alert in run.alerts)):
         assert text.isprintable(), text
-        assert len(text) <= _LIMITS.max_text
+        assert len(text) <= MAX_TEXT
+    assert all(len(name) <= MAX_NAME for name in (*run.metrics, run.name))
     assert not run.partial or run.partial.isprintable()
-    for time_s in (run.started_s, run.resumed_s, run.updated_s, run.ended_s):
+    for time_s in (run.started_s, run.resumed_s, run.updated_s):
         assert time_s is None or 0 < time_s < 4e9
 
 

@@ -68,15 +68,22 @@ class TrackerAlert(NamedTuple):
     time_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+class Position(NamedTuple):
+    """Where reading a file, or the rows of a run in a database, stopped."""
+
+    stamp: int  # of the file: its inode, or of one that is written anew its time; another file is read again
+    offset: int = 0  # bytes; of a database the number of the last row
+
+
+@dataclass(slots=True)
 class TrackerRun:
-    """A run, as the files of its tracker show it."""
+    """A run, as the files of its tracker show it. Only a reader changes it, while it reads on."""
 
     tracker: Tracker
     run_id: str  # the tracker's, which a resumed run keeps; of TensorBoard the folder below the place
     name: str = ""  # for people
     place: str = ""  # the path of its files
-    url: str = ""  # of its page, if the files say it
+    url: str = ""  # of its page, if the log says it
     status: RunStatus = RunStatus.UNKNOWN
     step: int | None = None  # the highest since it was last started; of inspect-ai the finished samples
     total_steps: int | None = None
@@ -86,33 +93,50 @@ class TrackerRun:
     started_s: float | None = None  # its first start
     resumed_s: float | None = None  # its latest start, if that is not its first
     updated_s: float | None = None  # when the tracker noted something last
-    ended_s: float | None = None
-    exit_code: int | None = None
     alerts: tuple[TrackerAlert, ...] = ()  # the latest, oldest first
     failed: int = 0  # samples that failed, of inspect-ai
     error: str = ""  # why it failed, e.g. the message of the exception
     failures: tuple[str, ...] = ()  # of inspect-ai, some of the failed samples with their errors
     partial: str = ""  # what could not be read, and why; empty if all was
+    read: dict[str, Position] = field(default_factory=dict)  # by file, where the next look goes on
+    chosen: tuple[str, ...] = ()  # scalars that are kept in any case
+
+    def note(self, name: str, value: float, step: int | None, time_s: float | None) -> None:
+        """Note a value of a scalar, the latest so far."""
+        known, metric = self.metrics.get(name), Metric(value, step, time_s)
+        if known is None:
+            self._begin_metric(name)
+        elif step is not None and step < (known.step or 0):
+            self.step = step  # it went on from an earlier checkpoint
+        is_kept = known is not None or len(self.metrics) < _MAX_METRICS
+        if is_kept or name == self.loss_name or name in self.chosen:
+            self.metrics[name] = metric
+        if name == self.loss_name:
+            self.losses = (*self.losses[1 - _MAX_LOSSES :], metric)
+        self.reach(step, time_s)
+
+    def _begin_metric(self, name: str) -> None:
+        rank, present = loss_rank(name), loss_rank(self.loss_name)
+        if rank is not None and (present is None or rank < present):
+            self.loss_name, self.losses = name, ()
+
+    def reach(self, step: int | None, time_s: float | None) -> None:
+        """Note that a step was reached."""
+        if step is not None and (self.step is None or step > self.step):
+            self.step = step
+        if time_s is not None and (self.updated_s is None or time_s > self.updated_s):
+            self.updated_s = time_s
+
+    def start(self, time_s: float | None) -> None:
+        """Note a start: of a run that has begun before, that it was resumed, and counts from its own step."""
+        if self.started_s is None:
+            self.started_s = time_s
+        elif time_s is not None:
+            self.resumed_s, self.step = time_s, None
+        self.reach(None, time_s)
 
 
-class Position(NamedTuple):
-    """Where reading a file, or a table, stopped."""
-
-    offset: int = 0  # bytes; of a table the number of the last row
-    inode: int = 0  # of the file: another one is read from its start
-    size: int = 0  # bytes that the file had
-    modified_ns: int = 0
-    why: str = ""  # why the rest cannot be read, until the file changes
-
-
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """What a look leaves for the next one, which then reads only what is new; small, and kept as JSON."""
-
-    files: dict[str, Position] = field(default_factory=dict)  # by path below the place
-    runs: tuple[TrackerRun, ...] = ()  # as they were
-
-
+_MAX_METRICS, _MAX_LOSSES = 48, 64
 # the true step, as the Trainer, Lightning and others log it, where a library counts its own calls
 COUNTS = ("train/global_step", "trainer/global_step", "global_step")
 _WORDS = re.compile(r"[a-z]+")

@@ -8,94 +8,46 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
-from jobmon_core.observe.logs.open_file import read_regular
+from jobmon_core.domain.logs.tracker import TrackerRun
+from jobmon_core.observe.logs.open_file import Unreadable, read_regular, regular_file
 from jobmon_core.observe.logs.scan_dirs import ScanBudget, find_files
-from jobmon_core.observe.trackers.building import (
-    Limits,
-    RunBuilder,
-    real_of,
-    short,
-    sound_time,
-    status_of,
-    total_in,
-)
 from jobmon_core.observe.trackers.databases import Tables, look_at, rows
-from jobmon_core.observe.trackers.files import Look, files_below, look_at_groups
+from jobmon_core.observe.trackers.values import add, real_of, short, sound_time, status_of, total_in
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
 
-    from jobmon_core.domain.logs.tracker import Cursor
-    from jobmon_core.observe.logs.scan_dirs import FoundFile
     from jobmon_core.observe.trackers.databases import Row
-    from jobmon_core.observe.trackers.files import Found, OpenFile
+    from jobmon_core.observe.trackers.files import Look
 
 _NUMBERS = {"1": "RUNNING", "2": "SCHEDULED", "3": "FINISHED", "4": "FAILED", "5": "KILLED"}  # in meta.yaml
 _INFINITE = 1.797e308  # the database has the largest float in place of an infinite one
-_DATABASE, _META, _METRICS = "mlflow.db", "meta.yaml", "metrics"
+_DATABASE, _META = "mlflow.db", "meta.yaml"
 _LEVELS = 4  # from the folder with mlruns down to a run's
+_MAX_FILES = 100  # of metrics, and of parameters
 _MAX_META, _MAX_PARAM = 2**16, 2**10  # bytes
-_TAIL = 2**16  # bytes of a file of metrics that is too long
+_TAIL = 2**12  # bytes of a file of metrics, at its end: some hundred values
 _LINE_FIELDS = 3
-_OF_METRICS = "SELECT rowid, run_uuid, key, value, timestamp, step, is_nan FROM metrics WHERE"
-_LATEST = "SELECT 0, run_uuid, key, value, timestamp, step, is_nan FROM latest_metrics WHERE run_uuid = ?"
 
 
-def look(place: str, before: Cursor | None, limits: Limits) -> Found:
-    """Return the runs at ``place``: a database, a folder with mlflow.db, or one in or around mlruns."""
-    this = Look(place, before, limits)
+def look(this: Look) -> Iterator[TrackerRun]:
+    """Yield the runs at a place: a database, a folder with mlflow.db, or one in or around mlruns."""
     # another database in a folder is of another program
-    databases = files_below(place, lambda name: name == _DATABASE or place.endswith(f"/{name}"), levels=1)
-    look_at(databases, _TABLES, this)
-    return look_at_groups(this, _META.__eq__, _LEVELS, lambda meta: os.path.dirname(meta.path), _run_in_files)  # noqa: PTH120 - a text
+    databases = this.files(lambda name: name == _DATABASE or this.place.endswith(f"/{name}"), levels=1)
+    yield from look_at(databases, _TABLES, this)
+    for folder, _ in this.groups(_META.__eq__, _LEVELS, os.path.dirname):
+        meta = _settings(read_regular(f"{folder}/{_META}", _MAX_META) or b"")
+        run_id = short(meta.get("run_id") or meta.get("run_uuid"))  # an experiment has none
+        if run_id and meta.get("lifecycle_stage") != "deleted":
+            yield _run_in_files(TrackerRun(this.tracker, run_id, place=folder, chosen=this.chosen), meta)
 
 
-def _described(database: sqlite3.Connection, run: TrackerRun, limits: Limits) -> TrackerRun | None:
-    query = "SELECT name, status, start_time, end_time, lifecycle_stage FROM runs WHERE run_uuid = ?"
-    for name, status, start_ms, end_ms, stage in rows(database, query, run.run_id, at_most=1):
-        if stage == "deleted":
-            return None
-        now = described(run, limits, name, status, start_ms, end_ms)
-        if run.started_s is None:
-            query = "SELECT key, value FROM params WHERE run_uuid = ?"
-            params = rows(database, query, run.run_id, at_most=1_000)
-            now = replace(now, total_steps=total_in({str(key): value for key, value in params}))
-        return now
-    return None
-
-
-def _fold(builder: RunBuilder, row: Row) -> None:
-    _, _, key, value, time_ms, step, is_nan = row
-    number = math.nan if is_nan else real_of(value)
-    if number is not None and abs(number) >= _INFINITE:
-        number = math.copysign(math.inf, number)
-    builder.add(str(key), number, step, seconds(time_ms))
-
-
-_TABLES = Tables(
-    Tracker.MLFLOW,
-    "SELECT run_uuid FROM runs ORDER BY rowid DESC",
-    f"{_OF_METRICS} rowid > ? ORDER BY rowid DESC",
-    (f"{_OF_METRICS} run_uuid = ? ORDER BY rowid DESC", _LATEST),
-    _described,
-    _fold,
-)
-
-
-def described(run: TrackerRun, limits: Limits, name: object, status: object, *times_ms: object) -> TrackerRun:
-    """Return a run with what MLflow says now: a word, and when it started and ended."""
-    return replace(
-        run,
-        name=short(name, limits.max_name),
-        status=status_of(status),
-        started_s=seconds(times_ms[0]),
-        ended_s=seconds(times_ms[1]),
-    )
+def describe(run: TrackerRun, name: object, status: object, start_ms: object) -> None:
+    """Note what MLflow says now of a run: a word, and when it started."""
+    run.name, run.status, run.started_s = short(name), status_of(status), seconds(start_ms)
 
 
 def seconds(time_ms: object) -> float | None:
@@ -104,29 +56,67 @@ def seconds(time_ms: object) -> float | None:
     return None if number is None else sound_time(number / 1000)
 
 
-def _run_in_files(folder: str, _metas: list[FoundFile], this: Look) -> TrackerRun | None:
-    """Return the run in a folder; None if it holds an experiment or a deleted run."""
-    meta = _settings(read_regular(f"{folder}/{_META}", _MAX_META) or b"")
-    run_id = short(meta.get("run_id") or meta.get("run_uuid"), this.limits.max_name)
-    if not run_id or meta.get("lifecycle_stage") == "deleted":
-        return None
-    metrics = f"{folder}/{_METRICS}"
-    files = find_files(metrics, lambda _: True, ScanBudget(), levels=2)[: this.limits.max_metrics]
-    known = this.known(run_id, files)
-    run = known or TrackerRun(Tracker.MLFLOW, run_id, place=folder, total_steps=_total(folder))
-    status, times_ms = meta.get("status", ""), (meta.get("start_time"), meta.get("end_time"))
-    run = described(run, this.limits, meta.get("run_name"), _NUMBERS.get(status, status), *times_ms)
-    builder = RunBuilder(run, this.limits)
-    lines = [_MetricReader(builder, file.path[len(metrics) + 1 :]) for file in files]
-    whys = [this.read_on(file, known, each.read) for file, each in zip(files, lines, strict=True)]
-    return builder.built(*whys)
+def _describe(database: sqlite3.Connection, run: TrackerRun) -> bool:
+    query = "SELECT name, status, start_time, lifecycle_stage FROM runs WHERE run_uuid = ?"
+    for *values, stage in rows(database, query, run.run_id, at_most=1):
+        describe(run, *values)
+        if run.total_steps is None:
+            query = "SELECT key, value FROM params WHERE run_uuid = ?"
+            params = rows(database, query, run.run_id, at_most=1_000)
+            run.total_steps = total_in({str(key): value for key, value in params})
+        return stage != "deleted"
+    return False
 
 
-def _total(folder: str) -> int | None:
-    """Return how many steps the parameters of a run announce."""
-    files = find_files(f"{folder}/params", lambda _: True, ScanBudget(), levels=1)[:100]
-    texts = ((read_regular(file.path, _MAX_PARAM) or b"").decode("utf-8", "replace") for file in files)
-    return total_in({file.path.rpartition("/")[2]: text for file, text in zip(files, texts, strict=True)})
+def _note(run: TrackerRun, row: Row) -> None:
+    _, key, value, time_ms, step, is_nan = row
+    number = math.nan if is_nan else real_of(value)
+    if number is not None and abs(number) >= _INFINITE:
+        number = math.copysign(math.inf, number)
+    add(run, str(key), number, step, seconds(time_ms))
+
+
+_OF_RUN = "SELECT rowid, key, value, timestamp, step, is_nan FROM metrics WHERE run_uuid = ?"
+_TABLES = Tables(
+    "SELECT DISTINCT run_uuid FROM (SELECT run_uuid FROM metrics ORDER BY rowid DESC LIMIT 500)"
+    " UNION ALL SELECT * FROM (SELECT run_uuid FROM runs ORDER BY rowid DESC LIMIT 8)",
+    f"{_OF_RUN} ORDER BY rowid DESC",
+    f"{_OF_RUN} AND rowid > ? ORDER BY rowid DESC",
+    _describe,
+    _note,
+)
+
+
+def _run_in_files(run: TrackerRun, meta: dict[str, str]) -> TrackerRun:
+    status = meta.get("status", "")
+    describe(run, meta.get("run_name"), _NUMBERS.get(status, status), meta.get("start_time"))
+    texts = ((name, read_regular(path, _MAX_PARAM) or b"") for name, path in _files(f"{run.place}/params"))
+    run.total_steps = total_in({name: text.decode("utf-8", "replace") for name, text in texts})
+    for name, path in _files(f"{run.place}/metrics"):
+        try:
+            lines = _last_lines(path)
+        except Unreadable as error:
+            run.partial = f"metrics/{name} {error}"
+            continue
+        for words in map(str.split, lines):
+            if len(words) >= _LINE_FIELDS:
+                add(run, name, words[1], words[2], seconds(words[0]))
+    return run
+
+
+def _files(folder: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and paths of files; a name may hold slashes."""
+    for file in find_files(folder, lambda _: True, ScanBudget(), levels=3)[:_MAX_FILES]:
+        yield file.path[len(folder) + 1 :], file.path
+
+
+def _last_lines(path: str) -> list[str]:
+    """Return the whole lines at the end of a file. Raise Unreadable."""
+    with regular_file(path) as file:
+        begin = max(0, file.size - _TAIL)
+        data = file.read_at(begin, _TAIL)
+    lines = data[: data.rfind(b"\n") + 1].decode("utf-8", "replace").splitlines()
+    return lines[1:] if begin else lines  # the first may be a part of one
 
 
 def _settings(content: bytes) -> dict[str, str]:
@@ -135,23 +125,3 @@ def _settings(content: bytes) -> dict[str, str]:
     return {
         name: value.strip().strip("'\"") for name, colon, value in pairs if colon and name == name.strip()
     }
-
-
-@dataclass(frozen=True, slots=True)
-class _MetricReader:
-    builder: RunBuilder
-    key: str
-
-    def read(self, file: OpenFile, start: int) -> Iterator[int]:
-        """Read the lines from ``start``, of a very long file the last ones; yield where they end."""
-        begin = max(start, file.size - _TAIL)
-        data = file.read_at(begin, _TAIL)
-        end = data.rfind(b"\n") + 1
-        lines = data[:end].decode("utf-8", "replace").splitlines()
-        if begin > start:
-            del lines[:1]  # it may be a part of one
-        for line in lines:
-            words = line.split()[:_LINE_FIELDS]
-            if len(words) == _LINE_FIELDS:
-                self.builder.add(self.key, words[1], words[2], seconds(words[0]))
-        yield begin + end

@@ -18,10 +18,11 @@ from urllib.parse import unquote, urlsplit
 from jobmon_core import __version__
 from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
 from jobmon_core.observe.trackers import mlflow
-from jobmon_core.observe.trackers.building import (
-    Limits,
-    RunBuilder,
+from jobmon_core.observe.trackers.values import (
+    add,
+    add_record,
     flat,
+    items_of,
     object_of,
     short,
     status_of,
@@ -80,19 +81,13 @@ def _ask_wandb(runs: Sequence[TrackerRun], server: str, keys: Keys) -> list[Trac
 def _of_wandb(run: TrackerRun, content: object, server: str) -> TrackerRun:
     if not isinstance(content, dict):
         return _unknown(run, server)
-    limits = Limits()
     config, summary = object_of(content.get("config")), flat(object_of(content.get("summaryMetrics")))
-    run = replace(
-        run,
-        name=short(content.get("displayName"), limits.max_name),
-        status=status_of(content.get("state")),
-        started_s=time_of(content.get("createdAt")),
-        total_steps=total_in({name: within(value, "value") for name, value in config.items()}),
-    )
-    builder = RunBuilder(run, limits)
-    builder.add_record(summary, summary.get("_step"), summary.get("_timestamp"))
-    builder.reach(None, time_of(content.get("heartbeatAt")))
-    return builder.built()
+    run.name, run.status = short(content.get("displayName")), status_of(content.get("state"))
+    run.started_s = time_of(content.get("createdAt"))
+    run.total_steps = total_in({name: within(value, "value") for name, value in config.items()})
+    add_record(run, summary, summary.get("_step"), summary.get("_timestamp"))
+    run.reach(None, time_of(content.get("heartbeatAt")))
+    return run
 
 
 def _ask_mlflow(runs: Sequence[TrackerRun], server: str, keys: Keys) -> list[TrackerRun]:
@@ -100,7 +95,7 @@ def _ask_mlflow(runs: Sequence[TrackerRun], server: str, keys: Keys) -> list[Tra
     experiments = sorted({run.url.split("/")[-3] for run in runs})
     query = {"experiment_ids": experiments, "filter": f"attributes.run_id IN ({names})"}
     answer = _answer(server, "/api/2.0/mlflow/runs/search", query, _mlflow_authorization(keys, server))
-    by_id = {str(within(each, "info", "run_id")): each for each in _items(answer.get("runs"))}
+    by_id = {str(within(each, "info", "run_id")): each for each in items_of(answer.get("runs"))}
     return [_of_mlflow(run, by_id.get(run.run_id), server) for run in runs]
 
 
@@ -108,18 +103,13 @@ def _of_mlflow(run: TrackerRun, content: object, server: str) -> TrackerRun:
     if content is None:
         return _unknown(run, server)
     info, data = within(content, "info"), within(content, "data")
-    times_ms = within(info, "start_time"), within(info, "end_time")
-    run = mlflow.described(run, Limits(), within(info, "run_name"), within(info, "status"), *times_ms)
-    params = {str(within(each, "key")): within(each, "value") for each in _items(within(data, "params"))}
-    builder = RunBuilder(replace(run, total_steps=total_in(params)), Limits())
-    for each in _items(within(data, "metrics")):
-        name, value, step = within(each, "key"), within(each, "value"), within(each, "step")
-        builder.add(str(name), value, step, mlflow.seconds(within(each, "timestamp")))
-    return builder.built()
-
-
-def _items(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
+    mlflow.describe(run, *(within(info, name) for name in ("run_name", "status", "start_time")))
+    params = items_of(within(data, "params"))
+    run.total_steps = total_in({str(within(each, "key")): within(each, "value") for each in params})
+    for each in items_of(within(data, "metrics")):
+        name, value, step = (within(each, part) for part in ("key", "value", "step"))
+        add(run, str(name), value, step, mlflow.seconds(within(each, "timestamp")))
+    return run
 
 
 def _unknown(run: TrackerRun, server: str) -> TrackerRun:

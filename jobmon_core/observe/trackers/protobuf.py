@@ -11,7 +11,7 @@ _BITS, _SIGN = 2**64, 2**63
 _VARINT, _BYTES = 0, 2
 _FIXED = {1: 8, 5: 4}  # bytes, by the type
 _MORE = 0x80  # in each byte of a varint but its last
-_LONGEST = 10  # bytes of a varint
+_LONGEST = 63  # bits before the last byte of a varint
 _REALS = {4: struct.Struct("<f"), 8: struct.Struct("<d")}  # by their bytes
 
 
@@ -27,36 +27,38 @@ def fields(message: bytes) -> list[tuple[int, int | bytes]]:
     """
     found: list[tuple[int, int | bytes]] = []
     at, end = 0, len(message)
-    while at < end:
-        # most tags and lengths are of one byte
-        tag, at = (message[at], at + 1) if message[at] < _MORE else _varint(message, at)
-        kind = tag & 7
-        if kind == _VARINT:
-            number, at = _varint(message, at)
-            found.append((tag >> 3, number))
-            continue
-        size = _FIXED.get(kind)
-        if size is None:
-            if kind != _BYTES:
-                raise Damaged("has a field of an unknown type")
-            size, at = _varint(message, at)
-        if size > end - at:
-            raise Damaged("has a field that is longer than its record")
-        found.append((tag >> 3, message[at : at + size]))
-        at += size
+    try:  # most tags, lengths and numbers are of one byte
+        while at < end:
+            tag, at = (message[at], at + 1) if message[at] < _MORE else _varint(message, at)
+            kind = tag & 7
+            size = _FIXED.get(kind)
+            if size is None:
+                size, at = (message[at], at + 1) if message[at] < _MORE else _varint(message, at)
+                if kind == _VARINT:
+                    found.append((tag >> 3, size))
+                    continue
+                if kind != _BYTES:
+                    raise Damaged("has a field of an unknown type")
+            if size > end - at:
+                raise Damaged("has a field that is longer than its record")
+            found.append((tag >> 3, message[at : at + size]))
+            at += size
+    except IndexError:
+        raise Damaged("has a number that does not end") from None
     return found
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
-    """Return a number, and where it ends."""
+    """Return a number, and where it ends. IndexError if it does not end."""
     number = shift = 0
-    for byte in message[at : at + _LONGEST]:
+    while shift <= _LONGEST:
+        byte = message[at]
         at += 1
         number |= (byte & 0x7F) << shift
         if byte < _MORE:
-            return number % _BITS, at
+            break
         shift += 7
-    raise Damaged("has a number that does not end")
+    return number % _BITS, at
 
 
 def signed(value: int) -> int:

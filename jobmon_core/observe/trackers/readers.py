@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.logs.tracker import Tracker
 from jobmon_core.observe.trackers import inspect_ai, mlflow, tensorboard, trackio, wandb
-from jobmon_core.observe.trackers.building import Limits
+from jobmon_core.observe.trackers.files import Look
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from jobmon_core.domain.logs.tracker import Cursor
-    from jobmon_core.observe.trackers.files import Found
+    from jobmon_core.domain.logs.tracker import TrackerRun
 
-    Reader = Callable[[str, Cursor | None, Limits], Found]
-
-READERS: dict[Tracker, Reader] = {
+READERS: dict[Tracker, Callable[[Look], Iterator[TrackerRun]]] = {
     Tracker.TENSORBOARD: tensorboard.look,
     Tracker.WANDB: wandb.look,
     Tracker.MLFLOW: mlflow.look,
@@ -25,9 +22,12 @@ READERS: dict[Tracker, Reader] = {
 }
 
 
-def look(tracker: Tracker, place: str, before: Cursor | None = None, limits: Limits | None = None) -> Found:
-    """Return the runs at ``place``, a path, the latest first, and what the next look needs; never raises.
+def look(
+    tracker: Tracker, place: str, before: tuple[TrackerRun, ...] = (), chosen: tuple[str, ...] = ()
+) -> tuple[TrackerRun, ...]:
+    """Return the runs at ``place``, a path, the latest first; never raises.
 
-    ``before`` is what the last look at this place returned; without it all is read, up to ``limits``.
+    ``before`` is what the last look at this place returned: only what is new is read. Without it all is, up
+    to 4 MiB. ``chosen`` are names of scalars that are kept in any case.
     """
-    return READERS[tracker](place, before, limits or Limits())
+    return tuple(READERS[tracker](Look(tracker, place, before, chosen)))

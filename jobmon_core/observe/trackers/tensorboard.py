@@ -10,160 +10,112 @@ from __future__ import annotations
 import os
 import re
 import struct
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
-from jobmon_core.observe.trackers.building import RunBuilder, short
-from jobmon_core.observe.trackers.files import Look, look_at_groups
+from jobmon_core.observe.trackers.files import CHUNK
 from jobmon_core.observe.trackers.protobuf import Damaged, fields, real, signed
+from jobmon_core.observe.trackers.values import add, short, sound_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.domain.logs.tracker import Cursor
+    from jobmon_core.domain.logs.tracker import TrackerRun
     from jobmon_core.observe.logs.scan_dirs import FoundFile
-    from jobmon_core.observe.trackers.building import Limits
-    from jobmon_core.observe.trackers.files import Found, OpenFile
+    from jobmon_core.observe.trackers.files import Look
 
-# seconds, host, and of some writers a process and a number
-_NAME = re.compile(r"events\.out\.tfevents\.\d+\.(?:(?P<process>.+\.\d+)\.\d+|.*?)(?:\.v2)?")
-_NO_SCALARS = ".profile-empty"
+# seconds, host, and of some writers a process and a number; profilers write files without scalars
+_NAME = re.compile(
+    r"events\.out\.tfevents\.\d+\.(?!.*\.profile-empty)(?:(?P<process>.+\.\d+)\.\d+|.*?)(?:\.v2)?"
+)
 _LEVELS = 3
 _MAX_FILES = 64  # of a run, the latest: each restart begins one
-_HEAD, _LENGTH, _CRC = struct.Struct("<QI"), struct.Struct("<Q"), struct.Struct("<I")
+_HEAD, _CRC = struct.Struct("<QI"), struct.Struct("<I")
+_FRAME = _HEAD.size + _CRC.size
 _MAX_RECORD = 16 * 2**20
-_MAX_PARSED = 2**18  # bytes; larger records hold pictures and the like
-_CHUNK = 2**18
+_MAX_PARSED = CHUNK - _FRAME  # bytes; larger records hold pictures and the like
 _HPARAMS = b"_hparams_/"
 _SIZES: dict[object, int] = {1: 4, 2: 8}  # of enum DataType: float and double
-_SESSION_START = 1
 _MASK = 0xA282EAD8
 _POLYNOMIAL = 0x82F63B78  # of CRC-32C, with its bits reversed
 
 
-def look(place: str, before: Cursor | None, limits: Limits) -> Found:
-    """Return the runs at ``place``, a file or a folder of up to three levels, with what was written since."""
-    return look_at_groups(Look(place, before, limits), _is_event_file, _LEVELS, _folder_of, _run_of)
-
-
-def _folder_of(file: FoundFile) -> str:
-    return os.path.dirname(file.path)  # noqa: PTH120 - a text
-
-
-def _is_event_file(name: str) -> bool:
-    return _NAME.fullmatch(name) is not None and not name.endswith(_NO_SCALARS)
+def look(this: Look) -> Iterator[TrackerRun]:
+    """Yield the runs at a place, a file or a folder of up to three levels."""
+    for folder, files in this.groups(lambda name: bool(_NAME.fullmatch(name)), _LEVELS, os.path.dirname):
+        yield _run_of(folder, files[-_MAX_FILES:], this)
 
 
 def _run_of(folder: str, files: list[FoundFile], this: Look) -> TrackerRun:
-    name, files = this.name_of(folder), sorted(files, key=lambda file: file.path)[-_MAX_FILES:]
-    run = this.known(name, files)
-    title = short(name, this.limits.max_name)
-    builder = RunBuilder(run or TrackerRun(Tracker.TENSORBOARD, name, title, folder), this.limits)
-    whys, processes = [], set[str]()
+    name = this.name_of(folder)
+    run = this.run(name, folder, files)
+    run.name = short(name)
+    processes = set[str]()
     for file in files:
+        found = _NAME.fullmatch(os.path.basename(file.path))  # noqa: PTH119 - a text
+        process = (found and found["process"]) or ""
         # a process may write several files; that of another one is a restart
-        process = _process(file.path)
-        reader = _EventReader(builder, is_restart=process not in processes)
+        this.read_on(run, file, partial(_read, run, process not in processes))
         processes |= {process} - {""}
-        whys.append(this.read_on(file, run, reader.read))
-    return builder.built(*whys)
+    return run
 
 
-def _process(path: str) -> str:
-    """Return the host and number of the process that wrote a file; empty if its name does not tell."""
-    found = _NAME.fullmatch(os.path.basename(path))  # noqa: PTH119 - a text
-    return (found and found["process"]) or ""
+def _read(run: TrackerRun, is_restart: bool, data: bytes, start: int, size: int) -> Iterator[int]:  # noqa: FBT001 - bound above
+    """Read the events from ``start``; yield where each ends."""
+    for end, message in _records(data, start, size):
+        _read_event(run, message, is_restart=is_restart)
+        yield end
 
 
-@dataclass(frozen=True, slots=True)
-class _EventReader:
-    """Reads one file of a run."""
-
-    builder: RunBuilder
-    is_restart: bool
-
-    def read(self, file: OpenFile, start: int) -> Iterator[int]:
-        """Read the events from ``start``; yield where each ends."""
-        for offset, message in _records(file, start):
-            if message:
-                self._read_event(message)
-            yield offset
-
-    def _read_event(self, message: bytes) -> None:
-        event = dict(fields(message))
-        time_s, step, summary, session = real(event.get(1)), event.get(2, 0), event.get(5), event.get(7)
-        if not isinstance(step, int):
-            return
-        if 3 in event and (self.is_restart or self.builder.run.started_s is None):  # noqa: PLR2004 - its number
-            self.builder.start(time_s)
-        if isinstance(session, bytes) and (1, _SESSION_START) in fields(session):
-            self.builder.purge(signed(step))
-        if isinstance(summary, bytes):
-            self._read_summary(summary, signed(step), time_s)
-
-    def _read_summary(self, summary: bytes, step: int, time_s: float | None) -> None:
-        for number, content in fields(summary):
-            if number != 1 or not isinstance(content, bytes):
-                continue
+def _read_event(run: TrackerRun, message: bytes, *, is_restart: bool) -> None:
+    event = dict(fields(message))
+    time_s, step, summary = sound_time(real(event.get(1))), event.get(2, 0), event.get(5)
+    if 3 in event and (is_restart or run.started_s is None):  # noqa: PLR2004 - its number
+        run.start(time_s)
+    if not isinstance(summary, bytes) or not isinstance(step, int):
+        return
+    for number, content in fields(summary):
+        if number == 1 and isinstance(content, bytes):
             parts = dict(fields(content))
-            tag, value = parts.get(1), parts.get(2)
-            if not isinstance(value, bytes):
-                value = _in_tensor(parts.get(8))
+            tag, value = parts.get(1), real(parts.get(2))
             if isinstance(tag, bytes) and not tag.startswith(_HPARAMS):
-                self.builder.add(tag.decode("utf-8", "replace"), real(value), step, time_s)
+                number_of = value if value is not None else _in_tensor(parts.get(8))
+                add(run, tag.decode("utf-8", "replace"), number_of, signed(step), time_s)
 
 
-def _in_tensor(tensor: object) -> bytes | None:
-    """Return the packed number in a tensor of one float or double."""
-    if not isinstance(tensor, bytes):
-        return None
-    parts = dict(fields(tensor))
+def _in_tensor(tensor: object) -> float | None:
+    """Return the number in a tensor of one float or double."""
+    parts = dict(fields(tensor)) if isinstance(tensor, bytes) else {}
     size = _SIZES.get(parts.get(1))
     found = (parts.get(number) for number in (4, 5, 6))  # its bytes, or a list of floats or doubles
-    return next((each for each in found if isinstance(each, bytes) and len(each) == size), None)
+    return next((real(each) for each in found if isinstance(each, bytes) and len(each) == size), None)
 
 
-def _records(file: OpenFile, start: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the whole records from ``start``, each after the offset of its end; of large ones no content.
+def _records(data: bytes, start: int, size: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the whole records of a file from ``start``: where each ends, and its message; of large ones none.
 
     Raises:
         Damaged: what follows is no record.
     """
-    at, chunk, chunk_at = start, b"", start
-    while at + _HEAD.size + _CRC.size <= file.size:
-        if at + _HEAD.size > chunk_at + len(chunk):
-            if file.left <= 0:
-                return
-            chunk, chunk_at = file.read_at(at, min(_CHUNK, max(file.left, _HEAD.size))), at
-        head = chunk[at - chunk_at : at - chunk_at + _HEAD.size]
-        if len(head) < _HEAD.size:  # it was cut just now
-            return
-        length = _length(head, at)
-        begin, end = at + _HEAD.size, at + _HEAD.size + length + _CRC.size
-        if end > file.size:  # it is still written
-            return
+    at = 0
+    while at + _HEAD.size <= len(data):
+        length, checksum = _HEAD.unpack_from(data, at)
+        end = at + _FRAME + length
+        if checksum != _crc_of_length(data[at : at + 8]):
+            raise Damaged(f"has a damaged record at byte {start + at:,}: what follows is not read")
+        if length > _MAX_RECORD:
+            raise Damaged(
+                f"has a record of {length:,} bytes at byte {start + at:,}: what follows is not read"
+            )
+        if start + end > size or (length <= _MAX_PARSED and end > len(data)):
+            return  # it is still written, or continues in what is read next
         message = b""
         if length <= _MAX_PARSED:
-            if end > chunk_at + len(chunk):
-                chunk, chunk_at = file.read_at(at, max(min(_CHUNK, file.left), end - at)), at
-            message = chunk[begin - chunk_at : end - chunk_at - _CRC.size]
-            packed = chunk[end - chunk_at - _CRC.size : end - chunk_at]
-            if packed != _CRC.pack(_masked_crc(message)):
-                raise Damaged(f"has a damaged record at byte {at:,}: what follows is not read")
+            message = data[at + _HEAD.size : end - _CRC.size]
+            if data[end - _CRC.size : end] != _CRC.pack(_masked_crc(message)):
+                raise Damaged(f"has a damaged record at byte {start + at:,}: what follows is not read")
         at = end
-        yield at, message
-
-
-def _length(head: bytes, at: int) -> int:
-    """Return the length of a message. Raise Damaged if it is none, or too large."""
-    length, checksum = _HEAD.unpack(head)
-    if checksum != _crc_of_length(head[: _LENGTH.size]):
-        raise Damaged(f"has a damaged record at byte {at:,}: what follows is not read")
-    if length > _MAX_RECORD:
-        raise Damaged(f"has a record of {length:,} bytes at byte {at:,}: what follows is not read")
-    return int(length)
+        yield start + at, message
 
 
 def _crc_table() -> tuple[int, ...]:

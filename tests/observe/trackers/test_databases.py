@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import time
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.logs.tracker import Cursor, RunStatus, Tracker, TrackerRun
+from jobmon_core.domain.logs.tracker import RunStatus, Tracker, TrackerRun
 from jobmon_core.observe.logs.open_file import Unreadable
 from jobmon_core.observe.trackers.databases import ask, rows
 from jobmon_core.observe.trackers.readers import look
@@ -47,9 +46,9 @@ def insert(database: sqlite3.Connection, steps: range, key: str = "loss", run_id
     database.executemany("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, 0)", values)
 
 
-def looked(place: Path, before: Cursor | None = None) -> tuple[TrackerRun, Cursor]:
-    (run,), cursor = look(Tracker.MLFLOW, str(place), before)
-    return run, cursor
+def looked(place: Path, *before: TrackerRun) -> TrackerRun:
+    (run,) = look(Tracker.MLFLOW, str(place), before)
+    return run
 
 
 def files_in(folder: Path) -> list[str]:
@@ -58,12 +57,12 @@ def files_in(folder: Path) -> list[str]:
 
 def test_only_new_rows_are_read_by_the_next_look(tmp_path: Path, database: sqlite3.Connection) -> None:
     insert(database, range(10))
-    _, cursor = looked(tmp_path)
+    before = looked(tmp_path)
     insert(database, range(10, 20))
-    run, cursor = looked(tmp_path, cursor)
+    run = looked(tmp_path, before)
     assert [metric.step for metric in run.losses] == list(range(20))
-    assert cursor.files["mlflow.db"].offset == 20
-    assert looked(tmp_path, cursor) == (run, cursor)
+    assert [len(before.losses), run.read[run.place].offset] == [10, 20]
+    assert looked(tmp_path, run) == run
 
 
 def test_the_database_of_another_program_is_left_alone_unless_it_is_named(
@@ -71,23 +70,23 @@ def test_the_database_of_another_program_is_left_alone_unless_it_is_named(
 ) -> None:
     insert(database, range(3))
     (tmp_path / "study.db").write_bytes((tmp_path / "mlflow.db").read_bytes())
-    assert looked(tmp_path)[0].place == str(tmp_path / "mlflow.db")
-    assert looked(tmp_path / "study.db")[0].place == str(tmp_path / "study.db")
+    assert looked(tmp_path).place == str(tmp_path / "mlflow.db")
+    assert looked(tmp_path / "study.db").place == str(tmp_path / "study.db")
 
 
 def test_a_run_that_ends_says_so_without_new_values(tmp_path: Path, database: sqlite3.Connection) -> None:
     insert(database, range(3))
-    run, cursor = looked(tmp_path)
+    run = looked(tmp_path)
     assert run.status is RunStatus.RUNNING
     database.execute("UPDATE runs SET status = 'KILLED', end_time = 1800000009000")
-    run, _ = looked(tmp_path, cursor)
-    assert (run.status, run.ended_s, run.step) == (RunStatus.KILLED, 1_800_000_009.0, 2)
+    run = looked(tmp_path, run)
+    assert (run.status, run.step) == (RunStatus.KILLED, 2)
 
 
 def test_nan_and_infinity_are_what_mlflow_means(tmp_path: Path, database: sqlite3.Connection) -> None:
     database.execute("INSERT INTO metrics VALUES ('a', 0, 1800000000000, 'r1', 1, 1)")
     database.execute("INSERT INTO metrics VALUES ('b', -1.7976931348623157e308, 1800000000000, 'r1', 1, 0)")
-    run, _ = looked(tmp_path)
+    run = looked(tmp_path)
     assert str(run.metrics["a"].value) == "nan"
     assert run.metrics["b"].value == -float("inf")
 
@@ -96,16 +95,16 @@ def test_a_program_that_goes_on_from_an_earlier_step_counts_from_there(
     tmp_path: Path, database: sqlite3.Connection
 ) -> None:
     insert(database, range(50))
-    _, cursor = looked(tmp_path)
+    before = looked(tmp_path)
     insert(database, range(20, 30))
-    run, _ = looked(tmp_path, cursor)
+    run = looked(tmp_path, before)
     assert run.step == 29
 
 
 def test_an_endless_view_is_stopped_and_named(tmp_path: Path, database: sqlite3.Connection) -> None:
     database.executescript(RECURSIVE)
     started_s = time.process_time()
-    run, _ = looked(tmp_path)
+    run = looked(tmp_path)
     assert time.process_time() - started_s < 2
     assert run.partial == "mlflow.db is not read: a query takes longer than 0.2 seconds"
     assert run.run_id == ""
@@ -115,14 +114,14 @@ def test_what_was_known_of_a_run_stays_when_its_database_cannot_be_read(
     tmp_path: Path, database: sqlite3.Connection
 ) -> None:
     insert(database, range(5))
-    _, cursor = looked(tmp_path)
+    before = looked(tmp_path)
     database.execute("DROP TABLE runs")
-    run, cursor = looked(tmp_path, cursor)
+    run = looked(tmp_path, before)
     assert run.step == 4
     assert "no such table" in run.partial
     database.executescript(MLFLOW.partition("INSERT")[0].splitlines()[1])
     database.execute("INSERT INTO runs VALUES ('r1', 'one', 'FINISHED', 1800000000000, NULL, 'active')")
-    run, _ = looked(tmp_path, cursor)
+    run = looked(tmp_path, run)
     assert (run.status, run.partial) == (RunStatus.FINISHED, "")
 
 
@@ -192,7 +191,7 @@ def test_a_question_cannot_write(tmp_path: Path, order: str) -> None:
 
 def test_a_value_of_many_megabytes_is_not_loaded(tmp_path: Path, database: sqlite3.Connection) -> None:
     database.execute("INSERT INTO metrics VALUES (?, 1, 1, 'r1', 1, 0)", ("x" * 5_000_000,))
-    run, _ = looked(tmp_path)
+    run = looked(tmp_path)
     assert "too big" in run.partial
 
 
@@ -202,17 +201,17 @@ def test_damage_that_sqlite_cannot_name_is_a_reason(tmp_path: Path) -> None:
     content = file.read_bytes()
     at = content.index(b"CREATE TABLE metrics")
     file.write_bytes(content[:at] + b"CREATE \xa5\xff\xfe" + content[at + 10 :])
-    assert looked(tmp_path)[0].partial == "mlflow.db is damaged"
+    assert looked(tmp_path).partial == "mlflow.db is damaged"
 
 
 def test_a_replaced_database_is_read_again(tmp_path: Path, database: sqlite3.Connection) -> None:
     insert(database, range(40))
-    _, cursor = looked(tmp_path)
+    before = looked(tmp_path)
     with closing(sqlite3.connect(tmp_path / "new", isolation_level=None)) as other:
         other.executescript(MLFLOW)
         insert(other, range(5))
     os.replace(tmp_path / "new", tmp_path / "mlflow.db")  # noqa: PTH105 - as programs do
-    run, _ = looked(tmp_path, cursor)
+    run = looked(tmp_path, before)
     assert [metric.step for metric in run.losses] == [0, 1, 2, 3, 4]
 
 
@@ -225,9 +224,8 @@ def test_the_latest_runs_are_read_and_a_deleted_one_is_not(
             "INSERT INTO runs VALUES (?, '', 'FINISHED', 1800000000000, NULL, ?)", (f"x{number}", stage)
         )
     insert(database, range(3))  # the oldest run is the one that goes on
-    runs, cursor = look(Tracker.MLFLOW, str(tmp_path))
+    runs = look(Tracker.MLFLOW, str(tmp_path))
     assert [run.run_id for run in runs] == ["r1", *(f"x{number}" for number in range(38, 32, -1))]
-    assert len(json.dumps(cursor.files)) < 500
 
 
 def test_files_of_mlflow_are_read_on(tmp_path: Path) -> None:
@@ -240,11 +238,11 @@ def test_files_of_mlflow_are_read_on(tmp_path: Path) -> None:
     )
     loss = folder / "metrics" / "train" / "loss"
     loss.write_text("1800000001000 0.5 1\n1800000002000 0.25 2\nnonsense\n1800000003000 0.1")
-    run, cursor = looked(tmp_path)
+    run = looked(tmp_path)
     assert (run.name, run.step, run.total_steps, run.partial) == ("my run", 2, 500, "")
     with loss.open("a") as more:
         more.write("25 3\n")
-    run, _ = looked(tmp_path, cursor)
+    run = looked(tmp_path, run)
     assert (run.step, run.metrics["train/loss"].value) == (3, 0.125)
 
 
@@ -254,6 +252,6 @@ def test_of_a_very_long_file_of_metrics_the_end_is_read(tmp_path: Path) -> None:
     (folder / "meta.yaml").write_text("run_id: abc\nstatus: 3\n")
     lines = (f"1800000000000 0.5 {step}\n" for step in range(100_000))
     (folder / "metrics" / "loss").write_text("".join(lines))
-    run, cursor = looked(tmp_path)
+    run = looked(tmp_path)
     assert (run.step, len(run.losses), run.partial) == (99_999, 64, "")
-    assert looked(tmp_path, cursor)[0] == run
+    assert looked(tmp_path, run) == run

@@ -113,7 +113,7 @@ def test_one_query_asks_mlflow_about_all_runs(tmp_path: Path) -> None:
     }
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert (run.name, run.status, run.step, run.total_steps) == ("one", RunStatus.KILLED, 77, 900)
-    assert (run.started_s, run.ended_s) == (1.8e9, 1.8e9 + 9)
+    assert run.started_s == 1.8e9
     assert "does not know this run" in unknown.partial
 
 

@@ -165,6 +165,11 @@ def with_page(run: TrackerRun, page: TrackerRun) -> TrackerRun:
     return replace(kept, name=run.name or page.name, resumed_s=run.resumed_s)
 
 
+def without_losses(run: TrackerRun) -> TrackerRun:
+    """Return a run as it is kept for the next look, which only tells new losses."""
+    return replace(run, losses=())
+
+
 def compact(runs: Iterable[TrackerRun], progress: Progress | None) -> tuple[TrackerRun, ...]:
     """Return runs without what only the next look needs: with those metrics that are shown, and the loss."""
     shown = progress.metrics if progress else {}
@@ -172,6 +177,7 @@ def compact(runs: Iterable[TrackerRun], progress: Progress | None) -> tuple[Trac
         replace(
             run,
             losses=(),
+            read={},
             metrics={
                 name: metric for name, metric in run.metrics.items() if name in shown or name == run.loss_name
             },
