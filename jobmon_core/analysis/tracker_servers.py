@@ -26,16 +26,18 @@ if TYPE_CHECKING:
 _EVERY_S = 300.0
 _KEPT_S, _REFRESH_S = 1800.0, 300.0  # a run is asked for so long after a look at its job last named it
 _TIMEOUT_S = 9.0
-_MAX_RUNS, _MAX_BYTES = 100, 4 * 2**20
+_MAX_ASKED, _MAX_RUNS = 50, 500  # of one question, the others have their turn in the next; in all
+_MAX_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
     """The latest answers; times are Unix seconds, runs are known by the addresses of their pages."""
 
-    asked_s: float = 0.0
+    asked_s: float = 0.0  # the latest question
     due_s: float = 0.0  # the next question, unless a job ends before
     wanted: dict[str, float] = field(default_factory=dict)  # when a look named a page
+    asked: dict[str, float] = field(default_factory=dict)  # when a question was about a page
     runs: dict[str, TrackerRun] = field(default_factory=dict)
 
 
@@ -69,16 +71,23 @@ class TrackerServers:
     def _ask(self) -> None:
         known, now_s = self._answers, self._now_s
         recent = [page for page, at_s in known.wanted.items() if now_s - at_s < _KEPT_S][-_MAX_RUNS:]
-        runs = (known.runs[page] for page in recent)
-        pages = [TrackerRun(run.tracker, run.run_id, url=run.url) for run in runs]
-        if not pages:
+        turn = sorted(recent, key=lambda page: known.asked.get(page, 0.0))[:_MAX_ASKED]
+        if not turn:
             return
         due_s = (known.due_s if now_s < known.due_s <= now_s + _EVERY_S else now_s) + _EVERY_S
-        wanted = {page: known.wanted[page] for page in recent}
-        asked = replace(known, asked_s=now_s, due_s=due_s, wanted=wanted)
-        self._file.write(asked)  # before the question: if it kills this process, it is not repeated at once
-        # a question does not hold all: of the others nothing is known
-        self._answers = replace(asked, runs={run.url: run for run in (*pages, *self._said(pages))})
+        kept = replace(
+            known,
+            asked_s=now_s,
+            due_s=due_s,
+            wanted={page: known.wanted[page] for page in recent},
+            asked={page: known.asked[page] for page in recent if page in known.asked},
+            runs={page: known.runs[page] for page in recent},
+        )
+        self._file.write(kept)  # before the question: if it kills this process, it is not repeated at once
+        pages = [TrackerRun(run.tracker, run.run_id, url=run.url) for run in map(kept.runs.__getitem__, turn)]
+        said = {run.url: run for run in self._said(pages)}
+        asked = {**kept.asked, **dict.fromkeys(turn, now_s)}
+        self._answers = replace(kept, asked=asked, runs={**kept.runs, **said})
         self._file.write(self._answers)
 
     def _said(self, pages: list[TrackerRun]) -> Iterable[TrackerRun]:
@@ -88,7 +97,7 @@ class TrackerServers:
             return tuple(ask_servers(pages, self._servers, Keys(os.environ, Path.home())))
 
         try:  # in a process of its own: even the lookup of a name may hang
-            return Helper().run(tuple[TrackerRun, ...], answers, _TIMEOUT_S) if pages else []
+            return Helper().run(tuple[TrackerRun, ...], answers, _TIMEOUT_S)
         except HelperFailed as error:
             return [replace(run, partial=f"its server was not asked: {error.reason}") for run in pages]
 
@@ -100,7 +109,7 @@ class TrackerServers:
         if not server or not lead.url.startswith(f"{server}/"):
             return run
         self._named[lead.url] = run
-        known, asked_s = self._answers.runs.get(lead.url), self._answers.asked_s
+        known, asked_s = self._answers.runs.get(lead.url), self._answers.asked.get(lead.url, 0.0)
         if known is None or asked_s < (task.start_s or 0.0):
             return run
         if task.end and asked_s < (task.end.ended_s or self._now_s):

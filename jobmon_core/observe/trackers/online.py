@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 _TIMEOUT_S = 4.0
 _MAX_BYTES = 4 * 2**20
-_MAX_RUNS = 50  # of one query
 _REFUSED = (401, 403)
 _WANDB = "https://api.wandb.ai"
 _FIELDS = "name displayName state config createdAt heartbeatAt summaryMetrics"
@@ -55,7 +54,7 @@ def ask_servers(pages: Sequence[TrackerRun], servers: Mapping[str, str], keys: K
     """Return what ``servers`` say about the runs with these pages; ``partial`` says why it is nothing."""
     found: list[TrackerRun] = []
     for tracker, ask in ((Tracker.WANDB, _ask_wandb), (Tracker.MLFLOW, _ask_mlflow)):
-        runs = [run for run in pages if run.tracker is tracker][-_MAX_RUNS:]
+        runs = [run for run in pages if run.tracker is tracker]
         try:
             found += ask(runs, servers[tracker], keys) if runs and tracker in servers else ()
         except _Unanswered as error:
