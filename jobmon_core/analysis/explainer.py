@@ -16,12 +16,13 @@ from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from jobmon_core.analysis.ending.files import EndFiles
     from jobmon_core.domain.job.job_progress import FollowedTask
     from jobmon_core.domain.logs.progress.model import TaskProgress
+    from jobmon_core.domain.logs.tracker import TrackerRun
 
 _MIN_SAMPLES = 3  # of the progress: with fewer, there is no course to draw
 
@@ -97,18 +98,14 @@ def with_tracked_runs(
     Of a failed task that was not followed while it ran, its log leads to them.
     """
     from jobmon_core.analysis.tracked import runs_of_ended  # likewise
-    from jobmon_core.domain.logs.contradictions import JobSide
     from jobmon_core.domain.logs.tracker_end import with_trackers
 
     if task.end is None:
         return diagnosis
-    side = JobSide(task.end.outcome)
-    if followed:
-        side = side._replace(progress=followed.progress, history=followed.history)
-        return with_trackers(diagnosis, followed.tracked, side)
-    if task.end.outcome is not Outcome.FAILURE or task.end.never_started:
-        return diagnosis
-    return with_trackers(diagnosis, runs_of_ended(job, task), side)
+    runs: Sequence[TrackerRun] = followed.tracked if followed else ()
+    if not followed and task.end.outcome is Outcome.FAILURE and not task.end.never_started:
+        runs = runs_of_ended(job, task)
+    return with_trackers(diagnosis, runs, task.end.outcome, followed)
 
 
 def unique_job_id(job: WatchedJob, task: Task) -> int | None:

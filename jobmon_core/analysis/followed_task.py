@@ -1,4 +1,4 @@
-"""What one look at a running task begins with, and whether the task moves and will end in time."""
+"""What one look at a running task begins with, whether the task will end in time, and what trackers say."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.logs.progress.estimate import estimate, limit_outlook
 from jobmon_core.domain.logs.progress.events.detect import Observation, progress_events, stall_after_s
 from jobmon_core.domain.logs.progress.events.errors import ErrorWatch
+from jobmon_core.domain.logs.progress.events.ongoing import unusual_pause_s
+from jobmon_core.domain.logs.progress.events.tracker_news import contradicted, tracker_alerts
 from jobmon_core.domain.logs.progress.log.fold import ReaderState
 from jobmon_core.domain.logs.progress.tracked import stepped_s
 from jobmon_core.domain.logs.progress.workers import WorkerState, worker_state
@@ -100,3 +102,17 @@ def _idle_sign(followed: ReadTask, settings: JobSettings, idle_s: float, artifac
     trackers = [run.tracker.label for run in followed.tracked if run.step is not None]
     written = " and ".join(("logs", *(["outputs"] if artifacts.looked_s else []), *trackers))
     return f"nothing was written to its {written} for {duration(idle_s)}"
+
+
+def look_at_tracker_news(before: ReadTask, look: TaskLook) -> tuple[ReadTask, tuple[Event, ...]]:
+    """Return a running task with what was told of its trackers, and what is new."""
+    if not before.tracked:
+        return before, ()
+    tracking, place, now_s = before.tracking, look.job.attempt, look.now_s
+    is_moving = bool(before.history.samples) and unusual_pause_s(before.history, now_s) is None
+    is_further = bool(place and place.number) or look.task.restarts > 0
+    earlier = tracking.earlier if is_further else ()
+    since_s = float(look.task.start_s or look.job.registered_s)
+    told, alerts = tracker_alerts(tracking.told, before.tracked, since_s, now_s)
+    told, found = contradicted(told, before.tracked, earlier, now_s, is_moving=is_moving)
+    return replace(before, tracking=replace(tracking, told=told)), (*alerts, *found)

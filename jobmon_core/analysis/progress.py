@@ -17,7 +17,7 @@ from jobmon_core.analysis.artifacts import (
     outputs_elsewhere,
     own_artifacts,
 )
-from jobmon_core.analysis.followed_task import ReadTask, TaskLook, look_at_pace
+from jobmon_core.analysis.followed_task import ReadTask, TaskLook, look_at_pace, look_at_tracker_news
 from jobmon_core.analysis.job_logs import (
     checkpoint_folder,
     last_write_s,
@@ -29,8 +29,7 @@ from jobmon_core.analysis.job_logs import (
 )
 from jobmon_core.analysis.launch_facts import look_at_launch
 from jobmon_core.analysis.live_errors import look_for_errors
-from jobmon_core.analysis.tracked import look_at_trackers, tracked_progress
-from jobmon_core.analysis.tracker_news import look_at_tracker_news, runs_of_attempt_before
+from jobmon_core.analysis.tracked import look_at_trackers, runs_before, tracked_progress
 from jobmon_core.analysis.triage import look_at_measures, with_explained_stalls
 from jobmon_core.analysis.usual import look_at_usual, look_at_wait
 from jobmon_core.domain.artifacts.model import Artifacts, Listing
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
     from jobmon_core.analysis.tracker_servers import TrackerServers
     from jobmon_core.domain.job.own_files import OwnFiles
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
-    from jobmon_core.domain.logs.tracker import TrackerRun
     from jobmon_core.store.lineages import LineageStore
     from jobmon_core.store.telemetry import TaskTelemetry
 
@@ -313,7 +311,7 @@ def _read(
     written_s = min(now_s, last_write_s(logs) or now_s)
     files = own_files(job, task)
     of_log = with_known_total(reader.progress, settings, checkpoint_folder(job, task), files)
-    earlier = partial(_earlier, known, job, look)
+    earlier = partial(runs_before, known.tracked, job, look.lineages, look.file_of)
     tracking, runs = look_at_trackers(job, task, logs, known.tracking, earlier, servers=look.servers)
     run, tracked = next(iter(runs), None), tracked_progress(runs, settings, reader)
     progress = with_tracked(of_log, tracked, may_lead=may_lead_log(run, reader.progress))
@@ -338,14 +336,6 @@ def _read(
         tracked=compact(runs, progress),
         tracking=tracking,
     )
-
-
-def _earlier(known: ReadTask, job: WatchedJob, look: _LookInputs) -> tuple[TrackerRun, ...]:
-    """Return the runs of trackers of the task before its latest start, else of the attempt before."""
-    place = job.attempt
-    if known.tracked or place is None or not place.number or look.lineages is None:
-        return known.tracked
-    return runs_of_attempt_before(place, look.lineages, look.file_of)
 
 
 def settings_of_task(job: WatchedJob) -> JobSettings:

@@ -31,9 +31,11 @@ from jobmon_core.domain.logs.progress.tracked import (
 )
 from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
 from jobmon_core.observe.logs.read import read_head, read_tail
+from jobmon_core.store.job_files import progress_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from jobmon_core.analysis.tracker_servers import TrackerServers
     from jobmon_core.domain.job.job_settings import JobSettings
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.logs.progress.log.fold import ReaderState
     from jobmon_core.domain.logs.progress.model import Progress
+    from jobmon_core.store.lineages import LineageStore
 
 _PART_BYTES = 64 * 1024  # of the beginning and of the end of a log
 _GROWN = 1.5  # logs that are so many times as long are searched again
@@ -112,22 +115,22 @@ def runs_of_ended(job: WatchedJob, task: Task) -> list[TrackerRun]:
 
 
 def tracked_progress(
-    runs: Iterable[TrackerRun], settings: JobSettings, reader: ReaderState
+    runs: Sequence[TrackerRun], settings: JobSettings, reader: ReaderState
 ) -> Progress | None:
     """Return how far the runs are, of which the first one counts.
 
     The total is the user's, that of the runs, or one that the log announces.
     """
-    track, found, of = settings.track or _NO_TRACK, None, None
+    track, found = settings.track or _NO_TRACK, None
     for run in runs:
-        if progress := progress_of(run, track.metrics, track.loss):
-            found, of = with_tracked(found, progress), of or run
-    if found is None or of is None:
+        found = with_tracked(found, progress_of(run, track.metrics, track.loss))
+    if found is None:
         return None
     logs = [log.shown for log in reader.files]
     found = replace(found, end_marker=next((log.end_marker for log in logs if log.end_marker), ""))
-    announced = max((log.totals.get("step") or 0.0 for log in logs), default=0.0)
-    total = settings.total_items or (counts_steps(of) and (found.total or announced))
+    total: float | None = settings.total_items
+    if not total and counts_steps(runs[0]):
+        total = found.total or max((log.totals.get("step") or 0.0 for log in logs), default=0.0)
     return with_total(found, total or None)
 
 
@@ -214,33 +217,33 @@ def _own_run(
     """Return the run of this task at a place, or one that only says why it is not known."""
     is_named = lead.tracker in (job.own_settings.track or _NO_TRACK).places
     own = own_files(job, task, Origin.NAMED if is_named else Origin.FOUND)
+    # one without an id only says why nothing is known
+    runs = [run for run in found if lead.run in ("", run.run_id, run.name) or not run.run_id]
     resumed = {(each.tracker, each.run_id) for each in state.earlier}
-    runs = [
-        run
-        for run in found
-        # one without an id only says why nothing is known
-        if (not lead.run or not run.run_id or lead.run in (run.run_id, run.name))
-        and _is_own(run, own, may_be_older=lead.is_own or (run.tracker, run.run_id) in resumed)
-    ]
+    runs = [run for run in runs if _is_own(run, own, resumed, may_be_older=lead.is_own)]
     if len(runs) > 1:
         why = f"{len(runs)} runs in {lead.path} may be this job's; name its own with `track`"
         return one_run(runs) or _unknown(lead, why)
-    if runs or not is_named:
-        return next(iter(runs), None)
-    reasons = (run.partial for run in found if not run.run_id)
-    return _unknown(lead, next(reasons, "holds no run of this job"))
+    if is_named and not runs:  # say why there is none where the user expects one
+        whys = [run.partial for run in found if not run.run_id]
+        return _unknown(lead, (*whys, "holds no run of this job")[0])
+    return next(iter(runs), None)
 
 
-def _is_own(run: TrackerRun, own: OwnFiles, *, may_be_older: bool) -> bool:
-    """Whether this task's run wrote it; in a place of many runs, only what also began with it counts."""
+def _is_own(run: TrackerRun, own: OwnFiles, resumed: set[tuple[Tracker, str]], *, may_be_older: bool) -> bool:
+    """Whether this task's run wrote it; in a place of many runs, only what also began with it counts.
+
+    ``resumed`` are those to which the run before it logged.
+    """
     try:
         status = os.stat(run.place)  # noqa: PTH116 - a text
     except (OSError, ValueError):
         return False
-    began_s = run.resumed_s or run.started_s or own.since_s
-    return (may_be_older or began_s >= own.since_s) and own.include(
-        run.updated_s or status.st_mtime, status.st_uid
-    )
+    began_s = run.resumed_s or run.started_s
+    may_be_older |= began_s is None or (run.tracker, run.run_id) in resumed
+    if not may_be_older and (began_s or 0.0) < own.since_s:
+        return False
+    return own.include(run.updated_s or status.st_mtime, status.st_uid)
 
 
 def _with_pages(
@@ -252,3 +255,20 @@ def _with_pages(
         yield with_page(run, page) if page else run
     others = sorted(pages.values(), key=lambda page: -(page.started_s or 0.0))
     yield from (page for page in others if page.tracker not in runs)
+
+
+def runs_before(
+    known: tuple[TrackerRun, ...],
+    job: WatchedJob,
+    lineages: LineageStore | None,
+    file_of: Callable[[str], Path],
+) -> tuple[TrackerRun, ...]:
+    """Return the ``known`` runs of a task, before its latest start, else those of the attempt before."""
+    place = job.attempt
+    if known or place is None or not place.number or lineages is None:
+        return known
+    attempt = lineages.load(place.lineage).attempt(place.number - 1)
+    if attempt is None:
+        return ()
+    progress = progress_file(file_of(attempt.state_id)).read()
+    return tuple(run for task in progress.tasks.values() for run in task.tracked)

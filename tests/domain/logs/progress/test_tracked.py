@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.finding import Finding, Severity
+from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.logs.progress.events.event import EventKind
-from jobmon_core.domain.logs.progress.events.tracker_news import TrackerTold, tracker_news
+from jobmon_core.domain.logs.progress.events.tracker_news import TrackerTold, contradicted, tracker_alerts
 from jobmon_core.domain.logs.progress.model import History, Progress, Sample
 from jobmon_core.domain.logs.progress.tracked import (
     behind_s,
@@ -17,7 +17,7 @@ from jobmon_core.domain.logs.progress.tracked import (
     progress_of,
     with_tracked,
 )
-from jobmon_core.domain.logs.tracker import Metric, Tracker, TrackerAlert, TrackerRun
+from jobmon_core.domain.logs.tracker import Metric, RunStatus, Tracker, TrackerAlert, TrackerRun
 
 METRICS = {
     "train/loss": Metric(0.5, 7, 100.0),
@@ -91,7 +91,7 @@ def alert(number: int, level: Severity = Severity.WARNING, at_s: float = 50.0) -
 def news(told: TrackerTold, *alerts: TrackerAlert) -> tuple[TrackerTold, list[tuple[str, bool, bool]]]:
     """Return what was told by now, and each event's text, and whether it is critical and quiet."""
     run = TrackerRun(Tracker.TRACKIO, "a", alerts=alerts)
-    told, events = tracker_news(told, [run], [], 10.0, 100.0)
+    told, events = tracker_alerts(told, [run], 10.0, 100.0)
     assert {event.kind for event in events} <= {EventKind.TRACKER_ALERT}
     return told, [(event.text, event.is_critical, event.is_quiet) for event in events]
 
@@ -118,9 +118,36 @@ def test_an_alert_from_before_the_run_is_not_its_own() -> None:
 
 
 def test_a_contradiction_is_shown_once_and_ends_without_a_message() -> None:
-    found = [Finding(Severity.WARNING, "W&B lost contact; the run goes on", id="tracker-lost-contact")]
-    told, (event,) = tracker_news(TrackerTold(), [HF], found, 0.0, 100.0)
+    crashed = replace(HF, status=RunStatus.CRASHED)
+    told, (event,) = contradicted(TrackerTold(), [crashed], [], 100.0, is_moving=True)
     assert (event.kind, event.subject, event.is_quiet) == (EventKind.TRACKER, "tracker-lost-contact", True)
-    assert tracker_news(told, [HF], found, 0.0, 130.0)[1] == ()
-    told, (event,) = tracker_news(told, [HF], [], 0.0, 160.0)
+    assert event.text == "W&B lost contact; the run goes on"
+    assert contradicted(told, [crashed], [], 130.0, is_moving=True)[1] == []
+    told, (event,) = contradicted(told, [HF], [], 160.0, is_moving=True)
     assert (event.kind, event.ended, event.is_quiet) == (EventKind.RECOVERED, EventKind.TRACKER, True)
+
+
+def ids(run: TrackerRun, *earlier: TrackerRun, is_moving: bool = True) -> list[str]:
+    """Return the ids of what contradicts a running job."""
+    _, events = contradicted(TrackerTold(), [run], earlier, 100.0, is_moving=is_moving)
+    return [event.subject for event in events]
+
+
+def test_a_crash_that_a_moving_run_belies_is_lost_contact() -> None:
+    crashed = replace(HF, status=RunStatus.CRASHED)
+    assert ids(crashed) == ["tracker-lost-contact"]
+    assert ids(crashed, is_moving=False) == []
+
+
+def test_a_new_run_in_a_further_attempt_did_not_resume() -> None:
+    other = replace(HF, run_id="b")
+    assert ids(other, HF) == ["tracker-not-resumed"]
+    assert ids(HF, HF) == []
+    assert ids(other) == []
+    assert ids(replace(other, tracker=Tracker.TENSORBOARD), HF) == []
+    assert ids(replace(other, tracker=Tracker.MLFLOW), HF) == []
+
+
+@pytest.mark.parametrize("status", [RunStatus.RUNNING, RunStatus.UNKNOWN, RunStatus.FINISHED])
+def test_a_healthy_running_job_is_not_contradicted(status: RunStatus) -> None:
+    assert ids(replace(HF, status=status)) == []
