@@ -13,8 +13,12 @@ from typing import Any
 import pytest
 
 from jobmon.ray_compat import RestartResult, auto_restart, find_latest_checkpoint, submit_job_with_resume
+from jobmon_core.app.from_python import open_context
 from jobmon_core.app.ray_job import restarts
+from jobmon_core.app.restarts.lineages import end as end_lineage
+from jobmon_core.app.restarts.submit_attempt import ALL_SUBMISSIONS
 from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.job.restart.model import Attempt, Lineage
 from tests.support.fake_ray import FakeRay, ray_job
 from tests.support.waiting import eventually
 
@@ -153,6 +157,24 @@ def test_a_stalled_job_is_stopped_before_the_next_attempt(ray: FakeRay, saved: P
     result = restarted(ray, saved, stagnation_threshold=0.05)
     assert entry(ray, NAME)["status"] == "STOPPED"
     assert (result.success, result.total_retries, len(ray.started)) == (True, 1, 1)
+
+
+def test_callers_and_monitors_share_the_limit_of_submissions_an_hour(ray: FakeRay, saved: Path) -> None:
+    ray.jobs = [ray_job(NAME, "FAILED", **AGAIN)]
+    ctx = open_context()
+    lineages, results = ctx.lineages, list[RestartResult]()
+    caller = Thread(target=lambda: results.append(restarted(ray, saved)), daemon=True)
+    with lineages.locked(ALL_SUBMISSIONS):  # as a monitor that submits an attempt
+        caller.start()
+        eventually(lambda: ray.count(f"GET /api/jobs/{NAME}-") > 0)
+        now_s = ctx.clock.now()
+        others = tuple(Attempt(number, "", "8123", "slurm", "", now_s) for number in range(7))
+        lineages.begin(Lineage("other", now_s, attempts=others), None)
+    (own,) = (each for each in lineages.ids() if each != "other")
+    end_lineage(ctx, own, "enough")
+    eventually(lambda: bool(results or ray.started))
+    assert ray.started == []
+    assert results[0].reason == "enough"
 
 
 def test_a_killed_caller_that_calls_again_goes_on(ray: FakeRay, saved: Path, tmp_path: Path) -> None:

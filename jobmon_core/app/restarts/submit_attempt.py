@@ -71,7 +71,7 @@ _RETRY_S = 60.0  # after a failure that may pass
 _RESOLVE_S = 15.0  # until it is asked again what became of a submission, or of processes that are left
 _SETTLED_S = 20.0  # by then Slurm lists the job of an sbatch that was killed while Slurm was busy
 _MAX_CHARS = 400  # of what sbatch says
-_ALL = "all"  # the lock of all submissions: no lineage has this id
+ALL_SUBMISSIONS = "all"  # their lock: no lineage has this id
 
 
 def submit_attempt(ctx: Context, lineage_id: str, number: int) -> SubmissionResult:
@@ -81,7 +81,7 @@ def submit_attempt(ctx: Context, lineage_id: str, number: int) -> SubmissionResu
     """
     now_s = ctx.clock.now()
     try:
-        with ctx.lineages.locked(lineage_id), ctx.lineages.locked(_ALL):
+        with ctx.lineages.locked(lineage_id), ctx.lineages.locked(ALL_SUBMISSIONS):
             lineage = ctx.lineages.load(lineage_id)
             return _SubmitAttempt(ctx, lineage, number, now_s).run()
     except JobmonError as error:
