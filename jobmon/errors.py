@@ -15,8 +15,7 @@ from jobmon_core.domain.visible_text import visible
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["TERMINAL_VARIABLE", "UsageError", "interrupted", "report", "run_guarded", "say"]
-TERMINAL_VARIABLE = "JOBMON_TERMINAL"  # `--profile` sets it there to $COLUMNS if stdout is a terminal here
+__all__ = ["UsageError", "interrupted", "report", "run_guarded", "say"]
 _BUG = 70  # EX_SOFTWARE of sysexits.h
 _INTERRUPTED = 130  # the exit code that a shell reports for SIGINT
 _CLOSED_PIPE = 141  # the one for SIGPIPE
@@ -40,8 +39,6 @@ def say(text: str) -> None:
 
     What is not visible becomes a space: names, even of other users, must not control the terminal.
     """
-    if TERMINAL_VARIABLE in os.environ:  # both streams are on one terminal, but arrive there apart
-        streams.flush_stdout()
     _print(f"jobmon: {visible(text)}")
     if log := sys.modules.get("jobmon.log"):  # loaded only if the user asks for a log
         log.said(text)
@@ -65,10 +62,9 @@ def _print(text: str) -> None:
 
 def _wrapped(text: str) -> str:
     """Return ``text`` with lines that exceed the terminal's width broken at spaces."""
-    behind_ssh = os.environ.get(TERMINAL_VARIABLE, "")
-    columns = int(behind_ssh) if behind_ssh.isdecimal() else 0
-    if sys.stderr.isatty():
-        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    if not sys.stderr.isatty():
+        return text
+    columns = os.get_terminal_size(sys.stderr.fileno()).columns
     if columns < _MIN_COLUMNS or max(map(len, text.split("\n"))) <= columns:
         return text
     import textwrap  # rarely needed, and the user of `jobmon submit` waits

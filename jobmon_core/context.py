@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job.restart.model import ProcessesLeft
     from jobmon_core.domain.job.tracking.model import Task, WatchedJob
     from jobmon_core.domain.node.health.model import ClusterResources
-    from jobmon_core.domain.node.hosts.profiles import Profile, ProfileMemory
+    from jobmon_core.domain.node.hosts.profiles import Profile
     from jobmon_core.domain.node.hosts.settings import Host
     from jobmon_core.domain.node.telemetry.agent import AgentOptions
     from jobmon_core.domain.slurm.rows import Unreachable
@@ -308,13 +308,6 @@ class Context:
         from jobmon_core.store.config_file import read_section
 
         return read_section(self.home.config, "profiles", parse_profiles)
-
-    def profile_memory(self, name: str) -> JsonFile[ProfileMemory]:
-        """Return what is remembered of a profile."""
-        from jobmon_core.domain.node.hosts.profiles import MAX_MEMORY_BYTES, ProfileMemory
-        from jobmon_core.store.json_file import JsonFile
-
-        return JsonFile(self.home.profile_file(name), ProfileMemory, MAX_MEMORY_BYTES, durable=False)
 
     def watch_lock(self) -> AbstractContextManager[None]:
         """Serialise the `jobmon watch` commands of this home: two could start a monitor for the same job.

@@ -33,23 +33,30 @@ def by_sacct(user: BenchmarkUser, jobs: Iterable[int]) -> Counted:
     listed = ",".join(map(str, jobs))
     argv = ["sacct", "-X", "-D", "-n", "-P", "-j", listed, "-o", _FIELDS]
     rows = [line.split("|") for line in user.run(argv).splitlines()]
+    started = {job for job, *_ in rows}
     cpu_s = gpu_s = 0.0
     states: Counter[str] = Counter()
     for job, state, elapsed, cpus, tres in rows:
         allocated = dict(each.split("=", 1) for each in tres.split(",") if each)
         cpu_s += float(elapsed) * int(cpus)
         gpu_s += float(elapsed) * int(allocated.get("gres/gpu", 0))
-        states[state.split()[0]] += _tasks(job)
+        states[state.split()[0]] += _tasks(job, started)
     return Counted(states.total(), cpu_s, gpu_s, states)
 
 
-def _tasks(job: str) -> int:
-    """Return for how many tasks a row is: those of an array that never started share one, ``12_[0-3,7]``."""
-    count = 0
-    for part in job.partition("[")[2].partition("]")[0].partition("%")[0].split(","):
+def _tasks(job: str, started: set[str]) -> int:
+    """Return for how many tasks a row is: those of an array that never started share one, ``12_[0-3,7]``.
+
+    It may still name some that did start (22.05), which have rows of their own.
+    """
+    array, bracket, rest = job.partition("[")
+    if not bracket:
+        return 1
+    indices: list[int] = []
+    for part in rest.partition("]")[0].partition("%")[0].split(","):
         first, _, last = part.partition("-")
-        count += int(last) - int(first) + 1 if last else 1
-    return count
+        indices += range(int(first), int(last or first) + 1)
+    return sum(f"{array}{index}" not in started for index in indices)
 
 
 def by_sreport_totals(user: BenchmarkUser, kind: str) -> float:

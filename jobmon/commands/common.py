@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeAlias, TypeVarTuple
 
-from jobmon.errors import TERMINAL_VARIABLE, UsageError, report, say
+from jobmon.errors import UsageError, report, say
 from jobmon.views.console import Console
 from jobmon.views.text_width import truncated
 from jobmon_core.context import Context
@@ -146,8 +146,8 @@ def table_console() -> Console:
 
 
 def console_of(stream: TextIO) -> Console:
-    """Return the console of a stream; only a terminal has a width and colours, here or behind ssh."""
-    if not (stream.isatty() or (stream is sys.stdout and TERMINAL_VARIABLE in os.environ)):
+    """Return the console of a stream; only a terminal has a width and colours."""
+    if not stream.isatty():
         return Console()
     has_colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return Console(shutil.get_terminal_size().columns, has_colour)

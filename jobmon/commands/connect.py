@@ -57,7 +57,7 @@ def run(options: Options) -> int:
         raise UsageError("name a profile, or use --list; see `jobmon connect --help`")
     name, remote = options.profile, RemoteJobmon(ctx, options.profile)
     if options.close:
-        said = "disconnected" if remote.disconnect() else "is not connected"
+        said = "disconnected" if remote.connection.close() else "is not connected"
     else:
         said = "connected" if remote.connect() else "is connected already"
     print(f"{name}: {said}")
@@ -70,8 +70,8 @@ def _list(ctx: Context, options: Options) -> int:
         with errors.reported():
             remote = RemoteJobmon(ctx, name)
             state: Json = {"profile": name, "host": remote.profile.host.destination}
-            state |= {"auth": remote.profile.auth, "connected": remote.is_connected()}
-            states.append({**state, "last_seen_s": remote.memory().reached_s or None})
+            state |= {"auth": remote.profile.auth, "connected": remote.connection.is_open()}
+            states.append({**state, "last_seen_s": remote.last_seen_s() or None})
     if not states and not errors.exit_code:
         say(f"there are no profiles in {ctx.home.config}; see `jobmon connect --help`")
     print_result(options, lambda states: states, partial(_as_lines, ctx.clock.now()), states)

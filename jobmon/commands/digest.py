@@ -9,7 +9,6 @@ from jobmon.commands.common import (
     Options,
     Parser,
     add_flags,
-    add_json,
     jobmon_command,
     open_context,
     print_result,
@@ -35,10 +34,6 @@ EPILOG = """\
 A day begins at midnight by the clock of this host, a week on Monday. A failed job counts as acknowledged
 after `jobmon ack`, or if a further attempt of its lineage followed.
 
---json prints one object: since, until (Unix seconds), doubtful (successes), totals (those of `jobmon history
---json`), most_lost (the totals of the cause to which most hours were lost), most_idle (of the name whose GPUs
-were idle for longest), slower, suspects, failures, idle_jobs (lists of texts), lines (what is printed).
-
 examples:
   jobmon digest
   jobmon digest --weekly
@@ -49,7 +44,7 @@ examples:
 def add_arguments(parser: Parser) -> None:
     periods = parser.add_mutually_exclusive_group()
     add_flags(periods, daily="of yesterday (the default)", weekly="of the last week, from Monday to Sunday")
-    add_json(parser)
+    add_flags(parser, json="print JSON (see docs/history.md)")
     parser.add_argument("--to", default="", metavar="CHANNEL", help="also send the lines to this channel")
     modes = add_install_arguments(parser)
     add_flags(modes, unattended="print nothing (what --install runs)")

@@ -11,7 +11,6 @@ from jobmon.commands.common import (
     Options,
     Parser,
     add_flags,
-    add_json,
     natural,
     open_context,
     period_s,
@@ -62,30 +61,6 @@ hours that accounting did not have when they ended.
 
 --html writes one page with charts; an existing file is replaced, and it is readable by you alone.
 
---json prints an object with runs, totals (a list with an object for each currency) and damaged_lines, with
---cost also budgets; with --by, a list of such totals, each with its label; with JOB, an object with run,
-earlier, unusual (id, text, advice) and lineage (the cost of all its runs). Times are Unix seconds, sizes
-bytes, percentages 0 to 100; what is not known is null. Currencies are never added up.
-
-  run     job_id, cluster, backend, name, run, group, user, partition,
-          lineage, attempt, state, outcome, doubtful, exit_code, signal,
-          cause, fingerprint, script, commit (of what ran), nodes, gpu, gpus,
-          cpus, submitted_at, eligible_at, started_at, ended_at, wait_s,
-          run_s, limit_s, cpu_s, memory_requested, memory_peak, gpu_percent,
-          gpu_busy_s (GPU-seconds below 10, 20 ... 100 % utilisation),
-          gpu_idle_s (below 5 %), gpu_hours, cpu_hours, done, total, unit,
-          results, seconds_per_unit, cost, cost_per_unit, currency,
-          from_accounting
-  totals  label, runs, successes, failures, gpu_hours, cpu_hours,
-          lost_gpu_hours, lost_cpu_hours (of runs that did not succeed),
-          idle_gpu_hours, wait_s, run_s (means), last_s, cost, currency,
-          priced (runs with a price)
-  budgets name, match, amount, per, period, currency, spent, runs, percent,
-          forecast (if running jobs use their whole limits),
-          unpriced (jobs that it leaves out)
-  lineage runs, currency, cost; of it unsuccessful, repeated, idle;
-          unit, per_unit
-
 examples:
   jobmon history
   jobmon history --name 'train*' --since 30d --state failure
@@ -96,6 +71,12 @@ examples:
   jobmon history --csv -n 0 > runs.csv
   jobmon history --since 90d --html history.html
   jobmon history backfill --since 90d"""
+_FILTERS = {
+    "name": "with this name, or of jobs with it, e.g. 'train*'",
+    "group": "of this group",
+    "cause": "with this cause, e.g. 'cuda*'",
+    "node": "on this node",
+}
 _BACKFILL, _BACKFILL_S = "backfill", 30 * 86_400.0
 _SHOWN = 20  # runs, unless -n says more
 _OUTCOMES = (*Outcome, "doubtful")
@@ -105,15 +86,12 @@ _STATES: tuple[str, ...] = (*_OUTCOMES, *JobState)
 def add_arguments(parser: Parser) -> None:
     text = f"{JOB_HELP}; or {_BACKFILL}, to add runs from accounting"
     parser.add_argument("job", nargs="?", default="", metavar="JOB", help=text)
-    text = "only jobs or runs with this name, e.g. 'train*'"
-    parser.add_argument("--name", default="", metavar="GLOB", help=text)
-    parser.add_argument("--group", default="", metavar="GLOB", help="only runs of this group")
+    for name, text in _FILTERS.items():
+        parser.add_argument(f"--{name}", default="", metavar="GLOB", help=f"only runs {text}")
     text = "only runs that ended since, e.g. 36h, 30d"
     parser.add_argument("--since", type=period_s, metavar="TIME", help=text)
     text = "only runs with this state or outcome: success, failure, cancelled, doubtful, TIMEOUT ..."
     parser.add_argument("--state", type=_state, default="", metavar="STATE", help=text)
-    parser.add_argument("--cause", default="", metavar="GLOB", help="only runs with this cause, e.g. 'cuda*'")
-    parser.add_argument("--node", default="", metavar="GLOB", help="only runs on this node")
     text = f"totals instead of single runs, by {listed(BY, len(BY))}"
     parser.add_argument("--by", choices=BY, metavar="WHAT", help=text)
     add_flags(parser, cost="what runs cost, and the budgets; see `prices` in docs/configuration.md")
@@ -122,7 +100,7 @@ def add_arguments(parser: Parser) -> None:
     text = f"at most N runs; 0: all (default: {_SHOWN})"
     parser.add_argument("-n", "--lines", type=natural, default=_SHOWN, metavar="N", help=text)
     formats = parser.add_mutually_exclusive_group()
-    add_json(formats)
+    add_flags(formats, json="print JSON (see docs/history.md)")
     formats.add_argument("--html", metavar="FILE", help="write a page with charts; - is stdout")
     add_flags(formats, csv="print CSV with the keys of the JSON as header")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import add_json, open_context, period_s, print_result
+from jobmon.commands.common import add_flags, open_context, period_s, print_result
 from jobmon.views.history import nodes_json, nodes_lines
 from jobmon_core.app.history.look import nodes_seen
 from jobmon_core.domain.job.history.nodes import WINDOW_S
@@ -19,15 +19,6 @@ by the seconds per step, epoch or whatever the log counts, compared with runs of
 EPILOG = """\
 A node is named if a good one would look so in less than 0.03 % of cases. Two good runs in a row clear it.
 
---json prints an object:
-
-  suspects  node, failures, runs, failures_elsewhere, runs_elsewhere,
-            chance (0 to 1), option (of sbatch)
-  slow      node, slow_runs, runs, slow_runs_elsewhere, runs_elsewhere,
-            slowdown (e.g. 1.5 times the usual seconds per unit), chance,
-            option
-  nodes     the totals of `jobmon history --by node --json`
-
 examples:
   jobmon nodes
   jobmon nodes --since 30d
@@ -37,9 +28,9 @@ examples:
 def add_arguments(parser: Parser) -> None:
     text = "totals of runs that ended since, e.g. 36h, 30d (default: 14d)"
     parser.add_argument("--since", type=period_s, default=WINDOW_S, metavar="TIME", help=text)
-    add_json(parser)
+    add_flags(parser, json="print JSON (see docs/history.md)")
 
 
 def run(options: Options) -> int:
-    print_result(options, nodes_json, nodes_lines, nodes_seen(open_context(), options.since))
+    print_result(options, nodes_json, nodes_lines, *nodes_seen(open_context(), options.since))
     return 0

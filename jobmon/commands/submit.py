@@ -169,23 +169,19 @@ def _reads_stdin(arguments: Sequence[str]) -> bool:
     return reads_stdin(arguments)
 
 
-def script_or_stdin(arguments: Sequence[str]) -> tuple[str, bool]:
-    """For a submission on another machine: its batch script if it is a file here, and whether stdin has it.
+def reads_script(arguments: Sequence[str]) -> bool:
+    """Whether a submission on another machine takes its batch script from the stdin here.
 
     Raises:
         UsageError: an option is wrong.
         KeyboardInterrupt: the user ends the typing of a script.
     """
-    from jobmon_core.domain.slurm.sbatch_options import script_of
-
     request = _read_options(list(arguments))[0]
-    if is_ray(request.backend):
-        return "", False
-    reads_stdin = _reads_stdin(request.arguments)
-    if reads_stdin and sys.stdin.isatty() and not _read_script():
+    if is_ray(request.backend) or not _reads_stdin(request.arguments):
+        return False
+    if sys.stdin.isatty() and not _read_script():
         raise KeyboardInterrupt
-    script = script_of(request.arguments)
-    return script if os.path.isfile(script) else "", reads_stdin  # noqa: PTH113 - pathlib is slow to import
+    return True
 
 
 def _read_script() -> bool:

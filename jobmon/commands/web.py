@@ -120,7 +120,7 @@ def _pages_of(host: str, words: tuple[str, ...]) -> tuple[str, ...]:
         return ("ssh", "-T", host, shlex.join(("jobmon", *words)))
     from jobmon_core.app.remote.profile import RemoteCommand, RemoteJobmon  # only on laptops
 
-    return RemoteJobmon(ctx, host).argv_of(RemoteCommand(words, {}))
+    return RemoteJobmon(ctx, host).argv_of(RemoteCommand(words))
 
 
 def _server(options: Options, pages: PageProcess, port: int, explain: Callable[[], None]) -> WebServer:

@@ -17,7 +17,7 @@ from jobmon.api.records import LOG
 from jobmon.log import set_up_in_python
 from jobmon_core.app.from_python import open_context
 from jobmon_core.app.ray_job.checkpoints import newest_complete, submit_resumed
-from jobmon_core.app.ray_job.look import RayCluster, RayJobStatus, RayStatus, is_stalled
+from jobmon_core.app.ray_job.look import is_stalled, log_of, open_cluster, status_of
 from jobmon_core.app.ray_job.reports import (
     CheckpointInfo,
     EfaInfo,
@@ -38,6 +38,8 @@ from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from jobmon_core.app.ray_job.look import LogLook, RayCluster, RayJobStatus
 
 __all__ = [
     "CheckpointInfo",
@@ -94,7 +96,7 @@ def check_job_status(head_pod: str, job_id: str, namespace: str = _DEFAULT_NAMES
     UNKNOWN: Ray has no such job, does not answer, or its status proves nothing, e.g. SUCCEEDED of a driver
     that it did not start itself.
     """
-    return _status(_cluster(head_pod, namespace), job_id).status.value
+    return _status(_cluster(head_pod, namespace), job_id).status
 
 
 def get_current_step(head_pod: str, job_id: str, namespace: str = _DEFAULT_NAMESPACE) -> int | None:
@@ -115,18 +117,15 @@ def detect_stall(
         StorageFailed: what was seen cannot be kept.
     """
     cluster = _cluster(head_pod, namespace)
-    try:
-        if cluster.status(job_id).status is not RayStatus.RUNNING:
-            return False
-        return is_stalled(open_context(), cluster, job_id, cluster.log(job_id), stagnation_threshold)
-    except (SchedulerUnavailable, UnknownJob) as error:
-        LOG.warning("job %s: %s", job_id, error)
+    if _status(cluster, job_id).status != "RUNNING":
         return False
+    seen = _log(cluster, job_id)
+    return seen is not None and is_stalled(open_context(), cluster, job_id, seen, stagnation_threshold)
 
 
 def check_gpu_utilization(head_pod: str, namespace: str = _DEFAULT_NAMESPACE) -> GpuInfo:
     """Return the GPUs that nvidia-smi shows in a pod now; if a dashboard is asked, those of all nodes."""
-    return gpu_info(look_at_gpus(_cluster(head_pod, namespace), head_pod, namespace))
+    return gpu_info(look_at_gpus(_cluster(head_pod, namespace), head_pod))
 
 
 def verify_ray_resources(head_pod: str, namespace: str = _DEFAULT_NAMESPACE) -> ResourceInfo:
@@ -137,8 +136,7 @@ def verify_ray_resources(head_pod: str, namespace: str = _DEFAULT_NAMESPACE) -> 
 def check_efa_utilization(head_pod: str, namespace: str = _DEFAULT_NAMESPACE, job_id: str = "") -> EfaInfo:
     """Return which network NCCL uses, by its lines in the logs of Ray's workers and of ``job_id``."""
     cluster = _cluster(head_pod, namespace)
-    answers = pod_answers([head_pod], namespace).values() if cluster.is_pod else ()
-    return efa_info(cluster, tuple(answers), job_id)
+    return efa_info(cluster, tuple(pod_answers(cluster, [head_pod]).values()), job_id)
 
 
 def get_training_health(
@@ -154,11 +152,8 @@ def get_training_health(
     """
     ctx, cluster = open_context(), _cluster(head_pod, namespace)
     folder = checkpoint_dir or ""
-    if cluster.is_pod:
-        answers = pod_answers(list(all_pods or [head_pod]), namespace, folder)
-        gpus = answers
-    else:
-        answers, gpus = {}, {head_pod: look_at_gpus(cluster, head_pod, namespace)}
+    answers = pod_answers(cluster, all_pods or [head_pod], folder)
+    gpus = answers or {head_pod: look_at_gpus(cluster, head_pod)}
     report = HealthReport(
         healthy=False,
         issues=[],
@@ -226,18 +221,17 @@ def monitor_job(
     _check_seconds("check_interval", check_interval)
     cluster, started_s = _cluster(head_pod, namespace), time.monotonic()
     step: int | None = None
-    now = _status(cluster, job_id)
     while True:
-        if now.status in (RayStatus.RUNNING, RayStatus.SUCCEEDED, RayStatus.FAILED, RayStatus.STOPPED):
+        now = _status(cluster, job_id)
+        if now.status not in ("PENDING", "UNKNOWN"):
             found = _step(cluster, job_id)
             step = step if found is None else found
         spent_s = time.monotonic() - started_s
-        LOG.info("job %s: %s, step %s", job_id, now.status.value, "not known" if step is None else step)
+        LOG.info("job %s: %s, step %s", job_id, now.status, "not known" if step is None else step)
         rest_s = math.inf if timeout is None else timeout - spent_s
         if now.is_over or rest_s <= 0:
-            return MonitorResult(status=now.status.value, duration=spent_s, final_step=step)
+            return MonitorResult(status=now.status, duration=spent_s, final_step=step)
         time.sleep(min(check_interval, rest_s))
-        now = _status(cluster, job_id)
 
 
 def auto_restart(  # noqa: PLR0917 - the signature of the other script
@@ -266,12 +260,11 @@ def auto_restart(  # noqa: PLR0917 - the signature of the other script
         raise JobmonError("max_retries and retry_delay are numbers of at least 0")
     cluster = _cluster(head_pod, _DEFAULT_NAMESPACE)
     settings = restart_settings(max_retries, retry_delay, stagnation_threshold)
-    end = AutoRestart(open_context(), cluster, LOG, job_name, checkpoint_dir, settings, check_interval).run()
-    state = "not finished"
-    if end.success:
-        state = "finished"
+    follow = AutoRestart(open_context(), cluster, LOG, job_name, checkpoint_dir, settings, check_interval)
+    end = RestartResult(follow.run())
+    state = "finished" if end.success else "not finished"
     LOG.info("job %s: %s after %d retries: %s", job_name, state, end.total_retries, end.reason)
-    return RestartResult(end._asdict())
+    return end
 
 
 def submit_job_with_resume(head_pod: str, checkpoint_path: str, config: Mapping[str, Any]) -> str:
@@ -300,22 +293,24 @@ def _check_seconds(name: str, value: float) -> None:
 
 def _cluster(head_pod: str, namespace: str) -> RayCluster:
     set_up_in_python(os.environ)
-    return RayCluster.open(open_context(), head_pod, namespace)
+    return open_cluster(open_context(), head_pod, namespace)
 
 
 def _status(cluster: RayCluster, job_id: str) -> RayJobStatus:
-    try:
-        now = cluster.status(job_id)
-    except UnknownJob as error:
-        now = RayJobStatus(RayStatus.UNKNOWN, is_over=True, why=str(error))
+    now = status_of(cluster, job_id)
     if now.why:
         LOG.warning("job %s: %s", job_id, now.why)
     return now
 
 
-def _step(cluster: RayCluster, job_id: str) -> int | None:
+def _log(cluster: RayCluster, job_id: str) -> LogLook | None:
     try:
-        return cluster.log(job_id).step
+        return log_of(cluster, job_id)
     except (SchedulerUnavailable, UnknownJob) as error:
         LOG.warning("job %s: %s", job_id, error)
         return None
+
+
+def _step(cluster: RayCluster, job_id: str) -> int | None:
+    seen = _log(cluster, job_id)
+    return seen.step if seen else None

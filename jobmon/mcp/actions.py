@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 from functools import partial
 from pathlib import Path
@@ -31,8 +30,14 @@ _MAX_SCRIPT_BYTES = 2**22
 def submitted(tool: str, arguments: Mapping[str, Any], *, roots: Sequence[str], key: str) -> Json:
     """Submit what a call asks for, if it confirms the plan; return the job, or the plan; JobmonError."""
     plan, do = _restart(arguments["job"]) if tool == "restart" else _submission(arguments, roots)
-    if refused := _unconfirmed(plan, arguments, key):
-        return refused
+    confirm = hashlib.sha256(f"{key} {json.dumps(plan, sort_keys=True)}".encode()).hexdigest()
+    if "confirm" not in arguments:
+        return set_apart({**plan, "submitted": False, "confirm": confirm}) | {"next": _NEXT}
+    if arguments["confirm"] != confirm:
+        raise JobmonError(
+            "nothing was submitted: this confirms no present plan, since what would be submitted has changed "
+            "or a plan was confirmed since; call it without confirm for a new one"
+        )
     job = do()
     return {"submitted": True, "job_id": job.job_id, "monitor": job.monitor}
 
@@ -63,17 +68,3 @@ def _script(word: str, roots: Sequence[str]) -> tuple[str, str]:
         return str(path), hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise JobmonError(f"{word}: {error.strerror}") from error
-
-
-def _unconfirmed(plan: Json, arguments: Mapping[str, Any], key: str) -> Json | None:
-    """Return the plan, with what confirms it; None if the call confirms just this plan."""
-    shown = json.dumps(plan, sort_keys=True)
-    confirm = hmac.new(key.encode(), shown.encode(), hashlib.sha256).hexdigest()
-    if "confirm" not in arguments:
-        return set_apart({**plan, "submitted": False, "confirm": confirm}) | {"next": _NEXT}
-    if not hmac.compare_digest(arguments["confirm"].encode(), confirm.encode()):
-        raise JobmonError(
-            "nothing was submitted: this confirms no present plan, since what would be submitted has changed "
-            "or a plan was confirmed since; call it without confirm for a new one"
-        )
-    return None

@@ -6,7 +6,7 @@ import io
 import json
 import os
 from contextlib import redirect_stderr, redirect_stdout
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from jobmon.errors import run_guarded
 from jobmon.mcp.log_text import WHAT_THEY_ARE, set_apart
@@ -22,18 +22,9 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 _LINES, _RUNS = 50, 10  # unless the model asks for more
-_MAX_CHARS = 2_000  # of `status`
-_SIZES = ((20, 24), (20, 16), (20, 8), (12, 8), (5, 8))  # jobs and characters of names: the first that fits
-_STATE_CHARS, _NOTE_CHARS = 60, 200
+_MAX_CHARS, _MAX_JOBS = 2_000, 20  # of `status`
+_NAME_CHARS, _STATE_CHARS, _NOTE_CHARS = 16, 60, 200
 _SILENT = ("dead", "stale")  # monitors
-
-
-class Said(NamedTuple):
-    """What a command printed."""
-
-    exit_code: int
-    out: str
-    notes: str  # on stderr, without the prefix
 
 
 def result_of(tool: str, arguments: Mapping[str, Any], *, roots: Sequence[str], key: str) -> Json:
@@ -48,16 +39,15 @@ def result_of(tool: str, arguments: Mapping[str, Any], *, roots: Sequence[str], 
         elif tool in ACTIONS:
             # one argument after `--`, so that no word is an option
             words = (arguments[name] for name in ("job", "time", "text") if name in arguments)
-            said = command(tool, "--", *words)
-            shown["done"] = "; ".join(filter(None, (said.out.strip(), said.notes)))
+            shown["done"] = "; ".join(filter(None, map(str.strip, command(tool, "--", *words))))
         else:
             os.chdir("/")  # so that no word of the model is the name of a file
             shown.update(_read(tool, arguments))
         return 0
 
-    said = captured(run)
+    _, _, notes = _printed(run)
     if not shown:
-        return tool_error(one_line(said.notes))
+        return tool_error(one_line(notes))
     text = dict(shown)
     if lines := shown.get("log_lines"):
         text["log_lines"] = f"{len(lines)} lines, only in structuredContent: {WHAT_THEY_ARE}"
@@ -73,21 +63,12 @@ def _read(tool: str, arguments: Mapping[str, Any]) -> Json:
         words = [f"--{name}={arguments[name]}" for name in ("name", "since") if name in arguments]
         if "job" in arguments:
             words += ["--", _job(tool, arguments["job"])]
-        return set_apart(_json(command("history", "--json", f"-n{_RUNS}", *words)))
+        return set_apart(_json("history", f"-n{_RUNS}", *words))
     job = _job(tool, arguments["job"])
     if tool == "logs":
-        said = command("logs", "--lines", str(arguments.get("lines", _LINES)), "--", job)
-        return set_apart({"job_id": job, "notes": said.notes}, said.out.splitlines())
-    return set_apart(_json(command(tool, "--json", "--", job)))
-
-
-def _json(said: Said) -> Json:
-    """Return the JSON object that a command printed; a list as one, since a result is an object."""
-    found = json.loads(said.out)
-    shown: Json = {"jobs": found} if isinstance(found, list) else found
-    if said.notes:
-        shown["notes"] = said.notes[:_NOTE_CHARS]
-    return shown
+        out, notes = command("logs", "--lines", str(arguments.get("lines", _LINES)), "--", job)
+        return set_apart({"job_id": job, "notes": notes}, out.splitlines())
+    return set_apart(_json(tool, "--", job))
 
 
 def _job(tool: str, word: str) -> str:
@@ -104,22 +85,20 @@ def _job(tool: str, word: str) -> str:
 
 
 def _status(arguments: Mapping[str, Any]) -> Json:
-    """Return the short form of `jobmon status --json`."""
+    """Return the short form of `jobmon status --json`, of as many jobs as have room."""
     words = [f"--{each}" for each in ("failed", "running", "pending") if each == arguments.get("state")]
-    words += [f"--name={arguments.get('name', '')}", "--", *arguments.get("jobs", ())]
-    known = _json(command("status", "--json", *words))
+    known = _json("status", *words, f"--name={arguments.get('name', '')}", "--", *arguments.get("jobs", ()))
     jobs: list[Json] = known["jobs"]
     ranked = sorted(range(len(jobs)), key=lambda place: (_rank(jobs[place]), -place))
-    shown: Json = {}
-    for most, chars in _SIZES:
-        chosen = sorted(ranked[:most])
-        found = known | {"jobs": [_short(jobs[place], chars) for place in chosen]}
-        if len(chosen) < len(jobs):
-            found["left_out"] = len(jobs) - len(chosen)
+    most = min(len(jobs), _MAX_JOBS)
+    while True:
+        found = known | {"jobs": [_short(jobs[place]) for place in sorted(ranked[:most])]}
+        if most < len(jobs):
+            found["left_out"] = len(jobs) - most
         shown = set_apart(found)
-        if len(json.dumps(shown, separators=(",", ":"))) <= _MAX_CHARS:
-            break
-    return shown
+        if not most or len(json.dumps(shown, separators=(",", ":"))) <= _MAX_CHARS:
+            return shown
+        most -= 1
 
 
 def _rank(job: Json) -> int:
@@ -131,35 +110,42 @@ def _rank(job: Json) -> int:
     return 3 - (job["outcome"] in ("failure", "unknown") or bool(job["cause"]))
 
 
-def _short(job: Json, chars: int) -> Json:
-    kinds = dict.fromkeys(each["kind"] for each in job["problems"])
+def _short(job: Json) -> Json:
     found = {
         "job_id": job["job_id"],
         "state": job["state"][:_STATE_CHARS],
         "outcome": job["outcome"] == "unknown" and "unknown",
         "monitor": job["monitor"] in _SILENT and job["monitor"],
-        "name": job["name"][:chars],
+        "name": job["name"][:_NAME_CHARS],
         "cause": job["cause"],
-        "problems": ", ".join(kinds),
+        "problems": ", ".join(dict.fromkeys(each["kind"] for each in job["problems"])),
     }
     return {name: text for name, text in found.items() if text}
 
 
-def captured(run: Callable[[], int]) -> Said:
-    """Run something that prints as a command does, and reports its errors so."""
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        exit_code = run_guarded(run)
-    notes = "; ".join(line.strip().removeprefix("jobmon: ") for line in err.getvalue().splitlines())
-    return Said(exit_code, out.getvalue(), notes)
+def _json(name: str, *words: str) -> Json:
+    """Return the JSON object that a command prints; a list as one, since a result is an object."""
+    out, notes = command(name, "--json", *words)
+    found = json.loads(out)
+    shown: Json = {"jobs": found} if isinstance(found, list) else found
+    if notes:
+        shown["notes"] = notes[:_NOTE_CHARS]
+    return shown
 
 
-def command(name: str, *words: str) -> Said:
-    """Run a command; JobmonError if it has no result."""
+def command(name: str, *words: str) -> tuple[str, str]:
+    """Run a command; return what it prints, and its notes; JobmonError if it has no result."""
     from jobmon.cli import run  # what reads the tools does not need it
 
-    said = captured(lambda: run([name, *words]))
-    is_empty = said.out.strip() in ("", "[]")
-    if is_empty and (said.exit_code or not said.out):
-        raise JobmonError(said.notes or f"jobmon {name} ended with exit code {said.exit_code}")
-    return said
+    exit_code, text, notes = _printed(lambda: run([name, *words]))
+    if text.strip() in ("", "[]") and (exit_code or not text):
+        raise JobmonError(notes or f"jobmon {name} ended with exit code {exit_code}")
+    return text, notes
+
+
+def _printed(run: Callable[[], int]) -> tuple[int, str, str]:
+    """Run something that prints as a command does; return exit code, output, and notes or the error."""
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        exit_code = run_guarded(run)
+    notes = "; ".join(line.strip().removeprefix("jobmon: ") for line in err.getvalue().splitlines())
+    return exit_code, out.getvalue(), notes

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
-from jobmon.views.history import hours, total_json
+from jobmon.views.history import total_json
 from jobmon.views.model import fields, stamp
-from jobmon_core.domain.humanize import count, filled, joined, listed, money
+from jobmon_core.domain.humanize import count, filled, hours, joined, listed, money
 from jobmon_core.domain.job.history.totals import together
 
 if TYPE_CHECKING:

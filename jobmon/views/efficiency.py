@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jobmon.views.console import Style
 from jobmon.views.model import fields, known_fields
 from jobmon.views.table import Cell, table_lines
-from jobmon_core.domain.humanize import count, listed, money
+from jobmon_core.domain.humanize import count, hours, listed, money
 from jobmon_core.domain.job.efficiency.advice import (
     UNKNOWN,
     activity_text,
@@ -51,7 +51,7 @@ def efficiency_lines(runs: Sequence[RunEfficiency], costs: Mapping[str, float], 
         yield from console.prose(_totals_text(totals(found)), hanging="  ")
     if activity := activity_text(each.gpu_busy_s for each in found):
         yield from console.prose(f"GPU activity: {activity}", hanging="  ")
-        yield f"GPUs idle for {_hours(totals(found).gpu_idle_hours or 0.0)} GPU hours"
+        yield f"GPUs idle for {hours(totals(found).gpu_idle_hours or 0.0)} GPU hours"
     if costs:
         texts = (money(cost, currency) for currency, cost in costs.items())
         yield f"cost: {', '.join(texts)} (of the runs in the history)"
@@ -85,19 +85,15 @@ def _grouped(runs: Sequence[RunEfficiency]) -> dict[str, str]:
 def _totals_text(found: Totals) -> str:
     parts = []
     if found.cpu_hours is not None:
-        parts.append(f"{_hours(found.cpu_hours)} CPU hours ({_percent(found.cpu_share)} used)")
+        parts.append(f"{hours(found.cpu_hours)} CPU hours ({_percent(found.cpu_share)} used)")
     if found.memory_share is not None:
         parts.append(f"memory {_percent(found.memory_share)} used")
     if found.gpu_hours is not None:
         use = "use not recorded" if found.gpu_percent is None else f"{found.gpu_percent:.0f}% busy"
         if found.gpu_percent is not None and found.gpu_hours_recorded < found.gpu_hours:
-            use += f" in the {_hours(found.gpu_hours_recorded)} recorded"
-        parts.append(f"{_hours(found.gpu_hours)} GPU hours ({use})")
+            use += f" in the {hours(found.gpu_hours_recorded)} recorded"
+        parts.append(f"{hours(found.gpu_hours)} GPU hours ({use})")
     return f"{count(found.runs, 'job')} in total: {', '.join(parts) or 'nothing recorded'}"
-
-
-def _hours(hours: float) -> str:
-    return f"{hours:,.1f}" if hours >= 0.1 else f"{hours:.2g}"  # noqa: PLR2004 - else it would read 0.0
 
 
 def _percent(share: float | None) -> str:

@@ -92,6 +92,11 @@ def task_state(task: Task) -> str:
     return (final.state if final else None) or task.raw_state or JobState.UNKNOWN
 
 
+def is_unseen(job: WatchedJob) -> bool:
+    """Whether no answer of the scheduler has shown a job so far."""
+    return job.answered_s is None and not job.closed and not job.tasks
+
+
 def pending_reason(job: WatchedJob) -> str:
     """Return why a job, or the rest of an array, is pending, as Slurm writes it; may be empty."""
     waiting = [

@@ -14,6 +14,7 @@ from jobmon.views.model import (
     clock,
     doubt,
     elapsed,
+    is_unseen,
     pending_reason,
     short_state,
     state,
@@ -175,7 +176,7 @@ def run_cell(name: str) -> Cell:
 def state_cell(job: WatchedJob) -> Cell:
     """Return the state; several in short have the codes of squeue."""
     style = _style(job)
-    if job.answered_s is None and not job.closed and not job.tasks:
+    if is_unseen(job):
         return Cell("submitted" if job.stale_since_s is None else "unknown", style)
     if (counted := state_counts(job)).total() > 1:  # of one task, no number
         long = " ".join(f"{each}:{number}" for each, number in by_interest(counted))
@@ -280,13 +281,16 @@ def _counts_lines(selected: Selected, known: Overview, now_s: float, console: Co
 
 def _numbers(jobs: Sequence[JobStatus]) -> Lines:
     doubtful = sum(each.job.is_doubtful_success for each in jobs)
-    for group, number in counts(jobs):
+    unseen = sum(is_unseen(each.job) for each in jobs)
+    for group, number in counts([each for each in jobs if not is_unseen(each.job)]):
         more = ""
         if group is StateGroup.COMPLETED and doubtful:
             more = f" ({doubtful} doubtful)"
         elif group is StateGroup.RUNNING:
             more = _running_share([each.job for each in jobs])
         yield f"{number} {group}{more}"
+    if unseen:
+        yield f"{unseen} not seen yet"
 
 
 def _running_share(jobs: Sequence[WatchedJob]) -> str:

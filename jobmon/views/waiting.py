@@ -12,6 +12,7 @@ from jobmon.views.model import (
     doubt,
     elapsed,
     fields,
+    is_unseen,
     pending_reason,
     span,
     state,
@@ -113,6 +114,8 @@ def _because(answer: Waited) -> str:
 
 def _so_far(job: WatchedJob, progress: str, now_s: float) -> str:
     match group_of(job):
+        case StateGroup.PENDING if is_unseen(job):
+            return "not seen yet"
         case StateGroup.PENDING:
             reason = pending_reason(job)
             if reason:

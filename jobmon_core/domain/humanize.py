@@ -97,6 +97,13 @@ def number(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if abs(value) < _SMALL else f"{value:.1f}"
 
 
+def hours(value: float) -> str:
+    """Return hours of GPUs or CPUs: ``1,204``, ``12.5``, ``0.02``."""
+    if value >= _PRECISE:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 0.1 or not value else f"{value:.1g}"  # noqa: PLR2004 - else it would read 0.0
+
+
 def money(amount: float, currency: str) -> str:
     """Return e.g. ``1,234.50 EUR``, ``0.0012 EUR``, ``0.0000028 EUR``."""
     text = f"{amount:,.2f}"

@@ -149,8 +149,8 @@ class Home(NamedTuple):
         return self.root / "state" / "history"
 
     def profile_file(self, name: str) -> Path:
-        """Return what is remembered of a profile, a cluster with a jobmon of its own."""
-        return private_folder(self.state / "profiles") / f"{name}.json"
+        """Return an empty file, written when a cluster with a jobmon of its own was last reached."""
+        return private_folder(self.state / "profiles") / name
 
     def group_log(self, name: str) -> Path:
         """Return the log of a group, unless the user wants it elsewhere."""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES = 65536  # the capacity of a pipe
 _KEPT_BYTES = 65536  # of each stream
-_ANSWER_BYTES = 1 << 20  # of one with a beginning
 _POLL_S = 0.5  # how often to check whether the program ended while another process keeps its pipes open
 
 
@@ -22,9 +21,9 @@ class Beginning:
     """Drops what stands before a mark of a stream, and the mark; keeps the last 64 KiB of it."""
 
     def __init__(self, mark: bytes) -> None:
-        """Wait for the mark."""
+        """Wait for the mark; an empty one is at the start."""
         self._mark = mark
-        self.before, self.has_begun = b"", False
+        self.before, self.has_begun = b"", not mark
 
     def after(self, chunk: bytes) -> bytes:
         """Return what can be passed on once ``chunk`` has arrived."""
@@ -39,20 +38,16 @@ class Relay:
     """The stdout and stderr of one running program, copied to two descriptors of the user."""
 
     def __init__(
-        self,
-        process: subprocess.Popen[bytes],
-        stdout_fd: int,
-        stderr_fd: int,
-        beginnings: tuple[Beginning | None, Beginning | None] = (None, None),
+        self, process: subprocess.Popen[bytes], stdout_fd: int, stderr_fd: int, mark: bytes = b""
     ) -> None:
         """Take over those streams of ``process`` that are pipes, to copy them to the two descriptors.
 
-        With ``beginnings``, only what follows them is copied, and is the output.
+        Of each, only what follows the mark is copied, and is the output.
         """
         self._process = process
         self._selector = selectors.DefaultSelector()
-        self._out = _Stream(stdout_fd, beginnings[0])
-        self._err = _Stream(stderr_fd, beginnings[1])
+        self._out = _Stream(stdout_fd, mark)
+        self._err = _Stream(stderr_fd, mark)
         for pipe, stream in ((process.stdout, self._out), (process.stderr, self._err)):
             if pipe is not None:
                 self._selector.register(pipe, selectors.EVENT_READ, stream)
@@ -60,14 +55,16 @@ class Relay:
     @property
     def is_unread(self) -> bool:
         """Whether what reads the user's stdout has ended, e.g. `head`."""
-        return self._out.is_unread
+        return self._out.target.is_closed
+
+    @property
+    def noise(self) -> str | None:
+        """What stderr had before the mark; None after that of stdout."""
+        return None if self._out.beginning.has_begun else self._err.beginning.before.decode(errors="replace")
 
     @property
     def output(self) -> tuple[str, str]:
-        """The end of the program's stdout and of its stderr; empty for one that is not a pipe.
-
-        64 KiB of each, or 1 MiB with a beginning.
-        """
+        """The last 64 KiB of the program's stdout and of its stderr; empty for one that is not a pipe."""
         return self._out.tail.decode(errors="replace"), self._err.tail.decode(errors="replace")
 
     def copy(self, on_line: Callable[[str], None], on_pause: Callable[[], object] | None = None) -> None:
@@ -180,26 +177,20 @@ class Target:
 class _Stream:
     """One stream: where it is copied to, its last bytes, and those not yet passed to ``on_line``."""
 
-    def __init__(self, descriptor: int, beginning: Beginning | None) -> None:
-        self._target = Target(descriptor)
-        self._beginning = beginning
-        self._kept_bytes = _ANSWER_BYTES if beginning else _KEPT_BYTES
+    def __init__(self, descriptor: int, mark: bytes) -> None:
+        self.target = Target(descriptor)
+        self.beginning = Beginning(mark)
         self._unread = bytearray()
         self.tail = bytearray()
 
-    @property
-    def is_unread(self) -> bool:
-        return self._target.is_closed
-
     def transfer(self, source: int) -> bool:
         """Copy what ``source`` has, waiting for it if necessary; return False at the end of ``source``."""
-        chunk = passed = os.read(source, _CHUNK_BYTES)
-        if self._beginning:
-            passed = self._beginning.after(chunk)
-        self._target.write(passed)
+        chunk = os.read(source, _CHUNK_BYTES)
+        passed = self.beginning.after(chunk)
+        self.target.write(passed)
         for buffer in (self.tail, self._unread):
             buffer.extend(passed)
-            del buffer[: -self._kept_bytes]
+            del buffer[:-_KEPT_BYTES]
         return bool(chunk)
 
     def emit_lines(self, on_line: Callable[[str], None], *, at_end: bool = False) -> None:

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard
 
 from jobmon_core.system.environment import query_environment, user_environment
 from jobmon_core.system.events import log_program
-from jobmon_core.system.relay import Beginning, Collector, Relay
+from jobmon_core.system.relay import Collector, Relay
 from jobmon_core.system.signals import forward_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 MAX_POD_BYTES = 16 << 20  # of what kubectl prints, for ``max_bytes``: a pod may print without end
+_MARK_S = 60.0  # a login shell that asks something would wait for ever
 _REAP_S = 2.0  # a killed program ends at once, unless it hangs in the kernel (a dead file system)
 # the last of the four errors of a Slurm command without its configuration
 _NO_SLURM_CONF = "Could not establish a configuration source"
@@ -176,32 +177,23 @@ class Runner:
         _log(ran, started_s)
         return ran
 
-    def run_begun(
-        self,
-        argv: Sequence[str],
-        beginnings: tuple[Beginning, Beginning],
-        stdin: bytes | None,
-        begin_timeout_s: float,
-    ) -> Ran | NotStarted | TimedOut:
-        """Run a program for the user, and copy its stdout and stderr from their beginnings on.
+    def run_marked(self, argv: Sequence[str], mark: bytes, stdin: bytes | None) -> tuple[int, str | None]:
+        """Run a program for the user, and copy what follows a mark on its stdout and its stderr.
 
-        It gets ``stdin``, and no end of it until it has ended; with None, the user's stdin. It is ended if
-        nothing has begun after ``begin_timeout_s``, if nobody reads its output (BrokenPipeError), or with an
-        exception such as that of Ctrl-C. The result holds the end of what was copied.
+        It gets ``stdin``, and no end of it until it has ended; with None, the user's stdin. It is ended
+        without a mark after a minute, if nobody reads its output (BrokenPipeError), or with an exception such
+        as that of Ctrl-C. Return its exit code, and if there was no mark on stdout, its errors; OSError.
         """
         started_s, pipe = time.monotonic(), subprocess.PIPE
-        given, environment = None if stdin is None else pipe, user_environment(os.environ)
-        try:
-            process = subprocess.Popen(argv, stdin=given, stdout=pipe, stderr=pipe, env=environment)
-        except OSError as error:
-            return NotStarted(tuple(argv), _reason(error))
-        relay = Relay(process, self._stdout_fd, self._stderr_fd, beginnings)
-
-        def is_late() -> bool:
-            return not beginnings[0].has_begun and time.monotonic() > started_s + begin_timeout_s
+        given = None if stdin is None else pipe
+        process = subprocess.Popen(
+            argv, stdin=given, stdout=pipe, stderr=pipe, env=user_environment(os.environ)
+        )
+        relay = Relay(process, self._stdout_fd, self._stderr_fd, mark)
 
         def end_in_vain() -> None:
-            if relay.is_unread or is_late():
+            is_late = relay.noise is not None and time.monotonic() > started_s + _MARK_S
+            if is_late or relay.is_unread:
                 process.terminate()
 
         with process:
@@ -216,11 +208,8 @@ class Runner:
                 raise
         if relay.is_unread:
             raise BrokenPipeError
-        if is_late():
-            return TimedOut(tuple(argv), begin_timeout_s, _text(beginnings[1].before))
-        ran = Ran(tuple(argv), process.returncode, *relay.output)
-        _log(ran, started_s)
-        return ran
+        _log(Ran(tuple(argv), process.returncode, "", ""), started_s)
+        return process.returncode, relay.noise
 
 
 def run_in_foreground(argv: Sequence[str]) -> int:

@@ -15,6 +15,7 @@ from jobmon_core.domain.job.tracking.model import Task, WatchedJob
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.store.history.lines import append
 from jobmon_core.store.jobs import JobStore
+from tests.support.documentation import CHECKOUT
 from tests.support.shell import Shell
 
 T0 = 1_795_900_000
@@ -65,8 +66,8 @@ def test_runs_are_listed_with_what_they_took_together(past: Shell) -> None:
 def test_one_run_is_shown_beside_earlier_ones_of_its_name(past: Shell) -> None:
     text = past.jobmon("history", "12").stdout
     assert "12 train: FAILED" in text
-    (pace,) = (line.split() for line in text.splitlines() if line.startswith("seconds per unit"))
-    assert pace == ["seconds", "per", "unit", "0.5", "0.25", "0.25", "0.25"]
+    (pace,) = (line.split() for line in text.splitlines() if line.startswith("seconds per step"))
+    assert pace == ["seconds", "per", "step", "0.5", "0.25", "0.25", "0.25"]
     found = json.loads(past.jobmon("history", "12", "--json").stdout)
     assert [each["job_id"] for each in found["earlier"]] == ["11"]
     assert found["run"]["results"] == {"loss": 0.25}
@@ -98,6 +99,17 @@ def test_csv_holds_no_formula_and_the_keys_of_the_json(past: Shell) -> None:
     assert rows[0].keys() == found["runs"][0].keys()
     assert rows[2]["name"].startswith("'=")
     assert rows[0]["results"] == "loss=0.25"
+
+
+def test_every_key_of_the_json_is_in_the_documentation(past: Shell) -> None:
+    text = (CHECKOUT / "docs" / "history.md").read_text("utf-8").partition("## JSON")[2]
+    found = json.loads(past.jobmon("history", "--cost", "--json").stdout)
+    one, nodes = (
+        json.loads(past.jobmon(*words, "--json").stdout) for words in (("history", "12"), ("nodes",))
+    )
+    digest = json.loads(past.jobmon("digest", "--json").stdout)
+    keys = {*found, *found["runs"][0], *found["totals"][0], *one, *nodes, *digest}
+    assert {key for key in keys if f"`{key}`" not in text} == set()
 
 
 def test_totals_are_those_of_the_wanted_runs(past: Shell) -> None:

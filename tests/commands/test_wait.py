@@ -49,7 +49,9 @@ def test_the_line_about_one_job_says_how_it_ended_or_how_far_it_is(
         replace(job_of(RUNNING, job_id=5), unwatched_s=NOW_S),
         job_of(succeeded("7"), failed("8"), job_id=6, concluded_s=NOW_S),
         job_of(replace(succeeded(), diagnosis=OOM), job_id=9, concluded_s=NOW_S),
+        replace(job_of(job_id=10), answered_s=None),
     )
+    assert waited(capsys, "10") == (3, "job 10 train: not seen yet")
     assert waited(capsys, "1") == (0, "job 1 train: COMPLETED after 1m")
     assert waited(capsys, "2") == (1, "job 2 train: FAILED after 1m: CUDA out of memory")
     assert waited(capsys, "3") == (3, "job 3 train: still pending (Priority)")

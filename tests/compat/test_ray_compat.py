@@ -21,6 +21,7 @@ from jobmon_core.app.ray_job.look import Memory, look
 from jobmon_core.domain.errors import JobmonError, UnknownJob
 from jobmon_core.domain.node.health.pods import GpuProcess, parse_node_gpus
 from jobmon_core.domain.node.telemetry.model import Gpu
+from jobmon_core.system.json_codec import from_json
 from tests.support.fake_ray import FakeRay, ray_job
 from tests.support.processes import processes_of
 from tests.support.waiting import PATIENCE_S, eventually
@@ -256,6 +257,12 @@ def test_a_pause_is_no_stall(story: list[tuple[float, float | None, str]], stall
     for at_s, step, log in story:
         memory, found = look(memory, step, log, 1_000_000 + at_s, 300)
     assert found is stalled
+
+
+def test_what_an_earlier_version_saw_of_a_job_counts() -> None:
+    seen = {"step": 7.0, "step_s": 1e6, "longest_pause_s": 400.0, "log": "a", "log_s": 1e6, "seen_s": 1e6}
+    memory = from_json(Memory, seen)
+    assert [look(memory, 7, "a", 1e6 + quiet_s, 300)[1] for quiet_s in (1199, 1200)] == [False, True]
 
 
 def test_gpus_that_the_nodes_of_ray_measure_are_read() -> None:

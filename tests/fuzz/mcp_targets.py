@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 
 from jobmon.mcp.log_text import set_apart
-from jobmon.mcp.protocol import Cancelled, ToolCall, read_line
-from jobmon.mcp.server import LineReader
+from jobmon.mcp.protocol import ToolCall, read_line
+from jobmon.mcp.server import lines_of
 from jobmon.mcp.tools import tools_by_name
 
 _MAX_LINE = 4_096
@@ -15,20 +16,18 @@ _MAX_ANSWER = 20_000
 
 
 def mcp_lines(data: bytes) -> None:
-    """The lines of a client are the same however they are cut, and each gets one valid answer at most."""
-    cut, whole = LineReader(_MAX_LINE), LineReader(_MAX_LINE)
-    size = 1 + data[0] if data else 1
-    pieces = [data[start : start + size] for start in range(0, len(data), size)]
-    lines = [*whole.lines(data), *whole.lines(b"\n")]
-    assert [line for piece in (*pieces, b"\n") for line in cut.lines(piece)] == lines
-    for line in filter(None, lines):
+    """Each line of a client gets one valid answer at most, and one that is too long costs only itself."""
+    lines = [*lines_of(BytesIO(data), _MAX_LINE)]
+    stripped = [line.strip() for line in data.split(b"\n") if line.strip()]
+    assert [line for line in lines if len(line) <= _MAX_LINE] == [each for each in stripped if each in lines]
+    for line in lines:
         assert b"\n" not in line
-        assert len(line) <= _MAX_LINE
+        assert len(line) <= _MAX_LINE + 1
         found = read_line(line, _TOOLS)
         if isinstance(found, ToolCall):
             assert found.name in _TOOLS
             assert set(found.arguments) <= set(_TOOLS[found.name]["inputSchema"]["properties"])
-        elif found is not None and not isinstance(found, Cancelled):
+        elif found is not None:
             assert json.dumps(found).isascii()
             assert ("error" in found) != ("result" in found)
 

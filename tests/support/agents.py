@@ -17,10 +17,10 @@ def agents_of(user: User) -> dict[int, str]:
     for process in psutil.process_iter():
         try:
             command = process.cmdline()
+            if AGENT_MODULE in command and any(str(user.home) in word for word in command):
+                found[process.pid] = process.name()
         except psutil.Error:  # it has just ended, or is a zombie
             continue
-        if AGENT_MODULE in command and any(str(user.home) in word for word in command):
-            found[process.pid] = process.name()
     return found
 
 

@@ -20,7 +20,7 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status, list_jobs
 from jobmon_core.store.jobs import JobStore
 from tests.support.fake_discord import FakeDiscord
-from tests.support.processes import kill_monitors
+from tests.support.processes import is_running, kill_monitors
 from tests.support.waiting import PATIENCE_S, eventually
 from tests.support.warm_jobmon import run_jobmon, run_program
 
@@ -84,9 +84,16 @@ class User:
 
     def job(self, job_id: int | str) -> WatchedJob:
         """Return the state of the newest submission with this job id."""
-        found = JobStore(self.home / "state").find(JobRef.parse(str(job_id)))
+        found = self._states(job_id)
         assert found, f"job {job_id} has no state file"
         return found[-1]
+
+    def is_recorded(self, job_id: int | str, timeout_s: float = PATIENCE_S) -> None:
+        """Wait until a job has a state file; an attempt that a monitor submits runs before it has one."""
+        eventually(lambda: bool(self._states(job_id)), timeout_s)
+
+    def _states(self, job_id: int | str) -> list[WatchedJob]:
+        return list(JobStore(self.home / "state").find(JobRef.parse(str(job_id))))
 
     def snapshot(self, job_id: int | str) -> JobStatus:
         """Return what `jobmon status` shows of a job."""
@@ -94,6 +101,7 @@ class User:
 
     def told(self, job_id: int | str, timeout_s: float = PATIENCE_S) -> WatchedJob:
         """Wait until the job's messages are delivered and its monitor is gone; return its state."""
+        self.is_recorded(job_id, timeout_s)
         eventually(lambda: self.snapshot(job_id).health is Health.DONE, timeout_s)
         return self.job(job_id)
 
@@ -104,12 +112,14 @@ class User:
 
     def watched_as(self, job_id: int | str, raw_state: str, timeout_s: float = PATIENCE_S) -> None:
         """Wait until jobmon has seen a job in a state."""
+        self.is_recorded(job_id, timeout_s)
         eventually(
             lambda: any(task.raw_state == raw_state for task in self.job(job_id).tasks.values()), timeout_s
         )
 
     def watched_as_waiting(self, job_id: int | str, indices: str, timeout_s: float = PATIENCE_S) -> None:
         """Wait until jobmon has seen these tasks of an array pending."""
+        self.is_recorded(job_id, timeout_s)
         eventually(lambda: self.job(job_id).pending_indices == indices, timeout_s)
 
     def status(self, job_id: int | str) -> dict[str, Any]:
@@ -131,8 +141,8 @@ class User:
         pid = self.monitor_pid(job_id)
         os.kill(pid, signal.SIGSTOP)
         try:
-            children = psutil.Process(pid).children()
-            eventually(lambda: all(child.status() == psutil.STATUS_ZOMBIE for child in children))
+            children = [child.pid for child in psutil.Process(pid).children()]
+            eventually(lambda: not any(map(is_running, children)))
             yield
         finally:
             os.kill(pid, signal.SIGCONT)

@@ -50,7 +50,7 @@ def test_a_job_of_unknown_outcome_is_not_said_to_have_never_run() -> None:
 
 def test_totals_have_gpu_hours_and_say_for_how_many_the_use_is_recorded() -> None:
     text = " ".join([*efficiency_lines(RUNS, {}, Console())][-1].split())
-    assert text.startswith("7 jobs in total: 104.0 CPU hours (")
+    assert text.startswith("7 jobs in total: 104 CPU hours (")
     assert text.endswith("52.0 GPU hours (83% busy in the 40.0 recorded)")
     assert [*efficiency_lines((), {}, Console())] == [
         "no job ended in this time; `--since TIME` sets how far to look back"

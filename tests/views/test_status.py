@@ -286,6 +286,13 @@ def test_a_job_that_waits_for_its_outcome_does_not_run() -> None:
     assert screen(status_of(array))[-1] == "1 job: 1 running (1 of 2 array tasks)"
 
 
+def test_a_job_that_no_answer_has_shown_is_not_counted_as_pending() -> None:
+    submitted = replace(job_of(job_id=2), answered_s=None)
+    assert screen(status_of(submitted))[-1] == "1 job: 1 not seen yet"
+    lines = screen(status_of(job_of(PENDING, job_id=1)), status_of(submitted))
+    assert lines[-1] == "2 jobs: 1 pending, 1 not seen yet"
+
+
 def test_a_terminal_shows_the_age_of_the_oldest_data_while_a_job_is_active() -> None:
     stale = replace(job_of(RUNNING, job_id=1), answered_s=NOW_S - 100)
     fresh, ended_job = job_of(PENDING, job_id=2), job_of(done(), job_id=3, concluded_s=NOW_S)

@@ -59,5 +59,6 @@ def past_page(ctx: Context, query: Mapping[str, str], visitor: Visitor) -> str:
 
 def nodes_page(ctx: Context, partitions: Partitions, visitor: Visitor) -> str:
     """Return what the partitions have free, and what the user's runs took on each node."""
-    own, free = nodes_seen(ctx, WINDOW_S), partitions.free()
-    return nodes_html(NodesPage(own, WINDOW_S / 86_400, free, ctx.clock.now()), visitor)
+    totals, suspects = nodes_seen(ctx, WINDOW_S)
+    page = NodesPage(totals, suspects, WINDOW_S / 86_400, partitions.free(), ctx.clock.now())
+    return nodes_html(page, visitor)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.views.history import NO_RUNS, total_columns
 from jobmon.views.html import parts
-from jobmon.views.report.history import column_title
-from jobmon.views.report.page import moment, prose, table
+from jobmon.views.report.history import columns_table
+from jobmon.views.report.page import moment, prose
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.visible_text import in_html
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon.views.console import Lines
-    from jobmon_core.app.history.look import Nodes
     from jobmon_core.app.web.partitions import FreeNow
     from jobmon_core.domain.before.pending.partitions import PartitionUse
     from jobmon_core.domain.job.history.nodes import SuspectNode
+    from jobmon_core.domain.job.history.totals import RunTotals
 
 _COLUMNS = ("Partition", "Nodes idle", "GPUs free", "CPUs free", "States of its nodes")
 _UP = "up"
@@ -31,7 +31,8 @@ _CAUTION = (
 class NodesPage(NamedTuple):
     """The user's runs of so many days by node, and what is free."""
 
-    own: Nodes
+    totals: Sequence[RunTotals]
+    suspects: Sequence[SuspectNode]
     days: float
     free: FreeNow
     now_s: float
@@ -44,11 +45,11 @@ def nodes_html(page: NodesPage, visitor: parts.Visitor) -> str:
 
 def _main(page: NodesPage) -> Lines:
     yield parts.heading("Nodes")
-    if suspects := page.own.suspects:
+    if suspects := page.suspects:
         yield from parts.section("Better avoided", len(suspects), _suspects(suspects), "suspects")
     number = len(page.free.partitions) or None
     yield from parts.section("Partitions", number, _free(page), "partitions")
-    yield from _own(page.own, f"Your runs of the last {page.days:.0f} days, by node")
+    yield from _own(page, f"Your runs of the last {page.days:.0f} days, by node")
 
 
 def _suspects(suspects: Sequence[SuspectNode]) -> Lines:
@@ -104,12 +105,11 @@ def _share(free: int, total: int, kind: str = "") -> str:
     return f'<b>{free:,}</b> <span class="soft">{about}</span>{parts.bar(free / total, "good")}'
 
 
-def _own(own: Nodes, title: str) -> Lines:
-    if not own.totals:
+def _own(page: NodesPage, title: str) -> Lines:
+    totals = page.totals
+    if not totals:
         yield from parts.section(title, None, [parts.empty(prose(NO_RUNS))], "own")
         return
-    columns = total_columns(own.totals, "node")
-    rows = ([text(row) for _, text in columns] for row in own.totals)
-    yield from table(title, [column_title(name) for name, _ in columns], rows)
-    if not own.suspects:
-        yield f'<p class="when">{count(len(own.totals), "node")}: none stands out.</p>'
+    yield from columns_table(title, total_columns(totals, "node"), totals)
+    if not page.suspects:
+        yield f'<p class="when">{count(len(totals), "node")}: none stands out.</p>'

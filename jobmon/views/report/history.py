@@ -9,7 +9,7 @@ from collections import Counter
 from statistics import median
 from typing import TYPE_CHECKING
 
-from jobmon.views.history import HEADERS, NO_RUNS, damage, duration_text, hours, run_cells, total_columns
+from jobmon.views.history import NO_RUNS, damage, duration_text, row_texts, run_columns, total_columns
 from jobmon.views.model import stamp
 from jobmon.views.report.marks import (
     MAX_DOTS,
@@ -24,7 +24,7 @@ from jobmon.views.report.marks import (
 from jobmon.views.report.page import page_html, prose, table, tiles
 from jobmon.views.text_width import truncated
 from jobmon_core.app.history.look import MAX_LISTED
-from jobmon_core.domain.humanize import count, duration, money
+from jobmon_core.domain.humanize import count, duration, hours, money
 from jobmon_core.domain.job.history.baseline import COMPARED, is_unusual, usual_range
 from jobmon_core.domain.job.history.record import BUSY_CLASSES
 from jobmon_core.domain.job.history.totals import together
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from jobmon.views.console import Lines
+    from jobmon.views.history import T, TableColumns
     from jobmon_core.app.history.look import Overview
     from jobmon_core.domain.job.history.record import HistoryRecord
     from jobmon_core.domain.job.history.totals import RunTotals
@@ -136,23 +137,21 @@ def _of_one_name(runs: Sequence[HistoryRecord]) -> list[HistoryRecord]:
 def _tables(data: Overview) -> Lines:
     if by := data.past.by:
         totals = data.past.rows
-        columns = total_columns(totals, by)
-        rows = ([short(text(row)) for _, text in columns] for row in totals[:MAX_LISTED])
         title = f"By {by}"
         if len(totals) > MAX_LISTED:
             title += f", the first {MAX_LISTED:,} of {len(totals):,}"
-        yield from table(title, [column_title(name) for name, _ in columns], rows)
+        yield from columns_table(title, total_columns(totals, by), totals[:MAX_LISTED])
     runs, total = data.past.runs, sum(each.runs for each in data.past.totals)
     title = count(total, "run")
     if len(runs) < total:
         title = f"{len(runs):,} of {total:,} runs"
-    rows = ([short(cell.text) for cell in run_cells(run, data.now_s)] for run in runs)
-    yield from table(title, map(column_title, HEADERS), rows)
+    yield from columns_table(title, run_columns(data.now_s), runs)
 
 
-def column_title(name: str) -> str:
-    """Return the header of a column in a terminal as one of a page."""
-    return name.capitalize().replace("Gpu", "GPU").replace("Cpu", "CPU")
+def columns_table(title: str, columns: TableColumns[T], rows: Iterable[T]) -> Lines:
+    """Yield a table that a terminal shows, too."""
+    names = [name.capitalize().replace("Gpu", "GPU").replace("Cpu", "CPU") for name in columns]
+    yield from table(title, names, (list(map(short, row_texts(columns, row))) for row in rows))
 
 
 def short(text: str, width: int = _WIDTH) -> str:

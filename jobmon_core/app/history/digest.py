@@ -114,7 +114,7 @@ def _slower(history: History, runs: Sequence[HistoryRecord]) -> Iterator[str]:
         if run.step_s is not None:
             latest.setdefault(run.label, run)
     for name, run in sorted(latest.items(), key=lambda each: -each[1].run_s)[:_MAX_NAMES]:
-        for finding in unusual(run, earlier_runs(history, run), str(run.ref)):
+        for finding in unusual(run, earlier_runs(history, name, run.ended_s), str(run.ref)):
             if finding.id == SLOWER:
                 yield f"{name} ({run.ref}): {finding.text.partition(': ')[2] or finding.text}"
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MAX_RUNS = 10_000  # the latest, which charts of single runs are about
 MAX_LISTED = 1_000  # runs on the page
 _MAX_WEEKS = 60  # of more, months are shown
-MAX_ALIKE = 10  # earlier runs that one is compared with
+_MAX_ALIKE = 10  # earlier runs that one is compared with
 _MAX_LIKE = 500  # that a submission is compared with: arrays have many
 
 
@@ -53,13 +53,6 @@ class Among(NamedTuple):
     alike: list[HistoryRecord]
     unusual: list[Finding]  # in what it stands out among them
     cost: LineageCost | None = None  # of all its attempts and requeued runs, if there are several
-
-
-class Nodes(NamedTuple):
-    """The nodes on which the user's runs of the last days ran."""
-
-    totals: list[RunTotals]  # by node
-    suspects: list[SuspectNode]
 
 
 class Overview(NamedTuple):
@@ -123,7 +116,7 @@ def run_among(ctx: Context, argument: str) -> Among:
     """
     with open_history(ctx.home.history) as history:
         run = _running(ctx, argument) or _run(ctx, history, argument)
-        earlier = earlier_runs(history, run)
+        earlier = earlier_runs(history, run.label, run.ended_s)
         parts = _runs_of_work(history, run)
         around = history.records(Wanted(since_s=(run.ended_s or 0) - WINDOW_S, until_s=run.ended_s))
     found: list[Finding] = []
@@ -132,9 +125,9 @@ def run_among(ctx: Context, argument: str) -> Among:
     return Among(run, earlier, found, lineage_cost(parts))
 
 
-def earlier_runs(history: History, run: HistoryRecord) -> list[HistoryRecord]:
-    """Return the runs of the same name that ended before one, the last first."""
-    return history.records(Wanted(until_s=run.ended_s, name=literal(run.label)), MAX_ALIKE)
+def earlier_runs(history: History, name: str, until_s: float | None) -> list[HistoryRecord]:
+    """Return the last runs of a name that ended before a time, the last first."""
+    return history.records(Wanted(until_s=until_s, name=literal(name)), _MAX_ALIKE)
 
 
 def _runs_of_work(history: History, run: HistoryRecord) -> list[HistoryRecord]:
@@ -164,14 +157,14 @@ def history_budgets(ctx: Context) -> list[BudgetState]:
     return budget_states(ctx, config.budgets, config.prices)
 
 
-def nodes_seen(ctx: Context, period_s: float) -> Nodes:
-    """Return what runs of the last ``period_s`` seconds took on each node, and which nodes kill runs."""
+def nodes_seen(ctx: Context, period_s: float) -> tuple[list[RunTotals], list[SuspectNode]]:
+    """Return what runs of the last ``period_s`` seconds took on each node, and the nodes to avoid."""
     now_s = ctx.clock.now()
     with open_history(ctx.home.history) as history:
         rows = history.totals(Wanted(since_s=now_s - period_s), "node")
         recent = history.records(Wanted(since_s=now_s - WINDOW_S))
     known = sorted((row for row in rows if row.label), key=lambda row: row.runs, reverse=True)
-    return Nodes(known, nodes_to_avoid(recent, now_s))
+    return known, nodes_to_avoid(recent, now_s)
 
 
 def experience(ctx: Context, name: str, script: str) -> tuple[list[HistoryRecord], list[SuspectNode]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.ending.measured_use import MAX_CLOCK_SKEW_S, node_histories
-from jobmon_core.app.history.look import MAX_ALIKE, literal, past_runs
+from jobmon_core.app.history.look import earlier_runs
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import (
     current_status,
@@ -19,12 +19,12 @@ from jobmon_core.app.jobs.overview import (
 )
 from jobmon_core.app.live.tasks import live_tasks, ongoing_now
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.job.history.totals import Wanted
 from jobmon_core.domain.job.report.series import Window
 from jobmon_core.domain.job.report.usage import gpu_uses, node_use
 from jobmon_core.domain.logs.progress.history import is_sound
 from jobmon_core.domain.logs.progress.model import History
 from jobmon_core.domain.redaction import redacted, redacted_lines
+from jobmon_core.store.history.index import open_history
 from jobmon_core.system.files import write_atomically
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ def with_alike(ctx: Context, data: ReportData) -> ReportData:
     Raises:
         StorageFailed: the history cannot be read.
     """
-    wanted = Wanted(until_s=data.window.end_s, name=literal(data.job.label))
-    return replace(data, alike=tuple(past_runs(ctx, wanted, "ended", MAX_ALIKE).runs))
+    with open_history(ctx.home.history) as history:
+        return replace(data, alike=tuple(earlier_runs(history, data.job.label, data.window.end_s)))
 
 
 def _sound(live: LiveTask) -> LiveTask:

@@ -6,13 +6,11 @@ nothing else shows that it is whole; in a pod, whose files jobmon does not read,
 
 from __future__ import annotations
 
-import glob
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jobmon_core.analysis.restarts.pick import as_picked, in_folder
+from jobmon_core.analysis.restarts import pick
 from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
 from jobmon_core.domain.errors import JobmonError, SchedulerRejected, SchedulerUnavailable
 from jobmon_core.domain.job.restart.model import PickedCheckpoint
@@ -32,11 +30,11 @@ from jobmon_core.scheduler.ray.api import PodApi
 from jobmon_core.scheduler.ray.submission import new_submission_id, submit_through
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from jobmon_core.app.ray_job.look import RayCluster
     from jobmon_core.context import Context
-    from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
+    from jobmon_core.domain.artifacts.checkpoints.model import Checkpoint
+    from jobmon_core.scheduler.ray.api import RayApi
 
 _LATEST = "latest"
 _KEYS = FIELDS | {"submission_id", "resume_arg", "force"}
@@ -51,42 +49,41 @@ class CheckpointLook(NamedTuple):
     why_none: str = ""  # why the newest one does not count
 
 
-def newest_complete(ctx: Context, cluster: RayCluster | None, folder: str) -> CheckpointLook:
+def newest_complete(ctx: Context, api: RayApi | None, folder: str) -> CheckpointLook:
     """Look for the newest complete checkpoint below a folder."""
     path = os.path.abspath(folder)  # noqa: PTH100 - links stay: they are the names that the user knows
     found = find_checkpoints(path, ctx.clock.now(), pattern=_PATTERN)
     if not found.problem:
-        return _look(found)
-    if not (cluster and cluster.is_pod) and Path(path).parent.is_dir():
+        return _look(path, list(pick.in_folder(found)))
+    if not isinstance(api, PodApi) and Path(path).parent.is_dir():
         return CheckpointLook()
-    return _elsewhere(cluster, folder, found.problem)
+    return _elsewhere(api, folder, found.problem)
 
 
-def checkpoint_at(ctx: Context, cluster: RayCluster, path: str) -> CheckpointLook:
+def checkpoint_at(ctx: Context, api: RayApi, path: str) -> CheckpointLook:
     """Look at one checkpoint; otherwise as `newest_complete`."""
-    folder, name = os.path.split(os.path.abspath(path))  # noqa: PTH100 - as above
-    found = find_checkpoints(folder, ctx.clock.now(), pattern=glob.escape(name), levels_below=0)
-    if found.problem:
-        return _elsewhere(cluster, path, found.problem)
-    return _look(replace(found, checkpoints=tuple(each for each in found.checkpoints if each.path == name)))
+    named = os.path.abspath(path)  # noqa: PTH100 - as above
+    found, problem = pick.checkpoint_at(named, ctx.clock.now())
+    if problem:
+        return _elsewhere(api, path, problem)
+    return _look(str(Path(named).parent), [found] if found else [])
 
 
-def _elsewhere(cluster: RayCluster | None, path: str, problem: str) -> CheckpointLook:
-    if cluster and isinstance(cluster.api, PodApi):
-        return _in_pod(cluster.api, path)
+def _elsewhere(api: RayApi | None, path: str, problem: str) -> CheckpointLook:
+    if isinstance(api, PodApi):
+        return _in_pod(api, path)
     return CheckpointLook(problem=f"this host cannot see the checkpoints: {path}: {problem}")
 
 
-def _look(found: FoundCheckpoints) -> CheckpointLook:
-    finished = _step_named(found.folder)
-    for each in sorted(in_folder(found), key=lambda each: (each.step or -1, each.saved_s), reverse=True):
+def _look(folder: str, found: Sequence[Checkpoint]) -> CheckpointLook:
+    finished = _step_named(folder)
+    for each in sorted(found, key=lambda each: (each.step or -1, each.saved_s), reverse=True):
         is_named = each.is_complete is None and each.step is not None and each.step <= finished
-        if (each.is_complete or is_named) and (picked := as_picked(each)):
+        if (each.is_complete or is_named) and (picked := pick.as_picked(each)):
             return CheckpointLook(picked)
         if each.is_complete is None:  # to start from scratch would replace what may be whole
             return CheckpointLook(problem=f"nothing shows whether {each.path} is complete: {each.why}")
-    newest = next(iter(found.checkpoints), None)
-    return CheckpointLook(why_none=f"{newest.path} {newest.why}" if newest else "")
+    return CheckpointLook(why_none=f"{found[0].path} {found[0].why}" if found else "")
 
 
 def _step_named(folder: str) -> int:
@@ -114,11 +111,11 @@ def _in_pod(api: PodApi, path: str) -> CheckpointLook:
     return CheckpointLook(PickedCheckpoint(f"{folder}/{there.name if wanted is None else name}", step))
 
 
-def submit_resumed(ctx: Context, cluster: RayCluster, checkpoint_path: str, config: Mapping[str, Any]) -> str:
+def submit_resumed(ctx: Context, api: RayApi, checkpoint_path: str, config: Mapping[str, Any]) -> str:
     """Submit a job once, also if answers get lost; return its submission id."""
     description = _checked(config)
     path = os.path.realpath(checkpoint_path) if Path(checkpoint_path).is_symlink() else checkpoint_path
-    look = checkpoint_at(ctx, cluster, path)
+    look = checkpoint_at(ctx, api, path)
     if look.picked is None and not config.get("force"):
         why = look.problem or look.why_none or f"there is none at {path}"
         raise JobmonError(
@@ -127,7 +124,7 @@ def submit_resumed(ctx: Context, cluster: RayCluster, checkpoint_path: str, conf
         )
     path, step = (look.picked.path, look.picked.step) if look.picked else (path, step_of(Path(path).name))
     folder = working_dir(description)
-    if folder.startswith("/") and (cluster.is_pod or not Path(folder).is_dir()):
+    if folder.startswith("/") and (isinstance(api, PodApi) or not Path(folder).is_dir()):
         description = in_folder_of_cluster(description)
     try:
         description = with_words(description, resume_words(config.get("resume_arg") or "", path))
@@ -135,7 +132,7 @@ def submit_resumed(ctx: Context, cluster: RayCluster, checkpoint_path: str, conf
         raise JobmonError(f'config["resume_arg"]: {error}') from error
     name = config.get("submission_id") or new_submission_id()
     description = with_resume(description, path, step)
-    result = submit_through(cluster.api, {**description, "submission_id": name})
+    result = submit_through(api, {**description, "submission_id": name})
     if result.fate is Fate.REFUSED:
         raise SchedulerRejected(f"nothing was submitted: {result.why}")
     if result.fate is Fate.UNKNOWN:

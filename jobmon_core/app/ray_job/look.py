@@ -7,7 +7,6 @@ import os
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +24,8 @@ from jobmon_core.domain.job.restart.ray_attempts import (
     with_working_dir,
 )
 from jobmon_core.domain.job.tracking.model import End, Source
+from jobmon_core.domain.logs.progress.history import add_sample
+from jobmon_core.domain.logs.progress.model import History, Progress, Sample
 from jobmon_core.domain.slurm.states import JobState, Outcome, outcome_of
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader
@@ -40,42 +41,23 @@ from jobmon_core.system.lock import lock
 if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.job.restart.rules import EndFacts
-    from jobmon_core.domain.logs.progress.model import Progress
-    from jobmon_core.domain.node.health.model import ClusterResources
     from jobmon_core.scheduler.ray.ray_job import RayJob
 
 _LINES = 2_000
 _KEPT_S = 7 * 86_400.0  # what was seen of a job, also by other processes
 _MAX_BYTES = 4 << 20
 _PAUSES = 3.0  # times the longest pause so far: a run that saves for ten minutes is not stalled after eleven
-_NEW_RUN = 0.9  # of the step before: a lower step means a new run
+_NO_HISTORY = History()
+UNKNOWN = "UNKNOWN"  # besides Ray's own words for the status of a job
 
 
-class RayStatus(StrEnum):
-    """Ray's own words, and UNKNOWN if jobmon cannot tell."""
-
-    PENDING = "PENDING"
-    RUNNING = "RUNNING"
-    STOPPED = "STOPPED"
-    SUCCEEDED = "SUCCEEDED"
-    FAILED = "FAILED"
-    UNKNOWN = "UNKNOWN"
-
-
-_STATUSES = {
-    JobState.PENDING: RayStatus.PENDING,
-    JobState.RUNNING: RayStatus.RUNNING,
-    JobState.CANCELLED: RayStatus.STOPPED,
-    JobState.COMPLETED: RayStatus.SUCCEEDED,
-    JobState.FAILED: RayStatus.FAILED,
-}
-_ENDS = (RayStatus.STOPPED, RayStatus.SUCCEEDED, RayStatus.FAILED)
+RayCluster = RayApi  # for callers that import no adapter
 
 
 class RayJobStatus(NamedTuple):
     """How a job is."""
 
-    status: RayStatus
+    status: str  # Ray's own word, or UNKNOWN if that proves nothing
     is_over: bool
     why: str = ""
 
@@ -95,73 +77,59 @@ class LogLook(NamedTuple):
         return int(self.progress.current)
 
 
-@dataclass(frozen=True, slots=True)
-class RayCluster:
-    """One cluster, reached by the address of its dashboard or through its head pod."""
+def open_cluster(ctx: Context, head: str, namespace: str) -> RayCluster:
+    """Return the cluster that ``head`` names: the address of its dashboard, or its head pod. Ask nothing.
 
-    api: RayApi
+    A dashboard that one of Ray's variables names (RAY_API_SERVER_ADDRESS, RAY_ADDRESS) replaces the pod.
+    """
+    is_address = ":" in head
+    if is_address or any(ctx.environment.get(name, "").strip() for name in VARIABLES):
+        return RayApi(find_service(head if is_address else "", ctx.environment), ctx.environment)
+    return PodApi(f"of pod {head}", ctx.environment, head, namespace)
 
-    @classmethod
-    def open(cls, ctx: Context, head: str, namespace: str) -> RayCluster:
-        """Return the cluster that ``head`` names: the address of its dashboard, or its head pod. Ask nothing.
 
-        A dashboard that one of Ray's variables names (RAY_API_SERVER_ADDRESS, RAY_ADDRESS) replaces the pod.
-        """
-        is_address = "://" in head or ":" in head
-        if is_address or any(ctx.environment.get(name, "").strip() for name in VARIABLES):
-            return cls(RayApi(find_service(head if is_address else "", ctx.environment), ctx.environment))
-        return cls(PodApi(f"of pod {head}", ctx.environment, head, namespace))
+def unknown(cluster: RayCluster, name: str) -> str:
+    """Return that a cluster has no such job."""
+    return f"Ray has no job {name} on the cluster {cluster.service}; `ray job list` lists its jobs"
 
-    @property
-    def name(self) -> str:
-        """The cluster in texts and as a key."""
-        return self.api.service
 
-    @property
-    def is_pod(self) -> bool:
-        """Whether it is reached through its head pod."""
-        return isinstance(self.api, PodApi)
-
-    def status(self, job_id: str) -> RayJobStatus:
-        """UNKNOWN if Ray does not answer."""
-        try:
-            job = self._job(job_id)
-        except RayFailed as error:
-            return RayJobStatus(RayStatus.UNKNOWN, is_over=False, why=str(error))
-        reading = read_job(job)
-        status = _STATUSES.get(reading.state, RayStatus.UNKNOWN)
-        why = reading.ended_unknown_why or (reading.reason if status is RayStatus.UNKNOWN else "")
-        return RayJobStatus(status, status in _ENDS or bool(reading.ended_unknown_why), why)
-
-    def log(self, job_id: str) -> LogLook:
-        """What its end shows."""
-        job, version, tail = self._job(job_id), self.api.version(), b""
-        try:
-            if job.log_name:
-                tail, _ = self.api.log_tail(job, _LINES, version.release)
-        except RayFailed as error:
-            raise SchedulerUnavailable(f"the log of {job_id} cannot be read now: {error}") from error
-        reader = ProgressReader(FormatMatcher.with_patterns({}))
-        reader.feed(tail + b"\n")
-        lines = tuple(tail.decode("utf-8", "replace").splitlines())
-        return LogLook(reader.progress, hashlib.sha256(tail).hexdigest()[:16], lines)
-
-    def resources(self) -> ClusterResources:
-        """And what its tasks hold."""
-        return self.api.resources()
-
-    def _job(self, job_id: str) -> RayJob:
-        job = self.api.job(job_id)
-        if job is None:
-            raise UnknownJob(
-                f"Ray has no job {job_id} on the cluster {self.name}; `ray job list` lists its jobs"
-            )
+def known_job(cluster: RayCluster, name: str) -> RayJob:
+    """Return a job; raise UnknownJob if there is none."""
+    if job := cluster.job(name):
         return job
+    raise UnknownJob(unknown(cluster, name))
+
+
+def status_of(cluster: RayCluster, name: str) -> RayJobStatus:
+    """Return the status of a job; UNKNOWN also if Ray does not answer, or does not have it."""
+    try:
+        job = known_job(cluster, name)
+    except (RayFailed, UnknownJob) as error:
+        return RayJobStatus(UNKNOWN, isinstance(error, UnknownJob), str(error))
+    reading = read_job(job)
+    if reading.state is JobState.UNKNOWN:
+        why = reading.ended_unknown_why or reading.reason
+        return RayJobStatus(UNKNOWN, bool(reading.ended_unknown_why), why)
+    return RayJobStatus("FAILED" if reading.state is JobState.FAILED else job.status, job.has_ended)
+
+
+def log_of(cluster: RayCluster, name: str) -> LogLook:
+    """Return what the end of a job's log shows; raise UnknownJob or SchedulerUnavailable."""
+    job, tail = known_job(cluster, name), b""
+    try:
+        if job.log_name:
+            tail, _ = cluster.log_tail(job, _LINES, cluster.version().release)
+    except RayFailed as error:
+        raise SchedulerUnavailable(f"the log of {name} cannot be read now: {error}") from error
+    reader = ProgressReader(FormatMatcher.with_patterns({}))
+    reader.feed(tail + b"\n")
+    lines = tuple(tail.decode("utf-8", "replace").splitlines())
+    return LogLook(reader.progress, hashlib.sha256(tail).hexdigest()[:16], lines)
 
 
 def is_stalled(ctx: Context, cluster: RayCluster, job_id: str, seen: LogLook, threshold_s: float) -> bool:
     """Remember what a running job's log shows now; return whether it has stalled since earlier looks."""
-    key, now_s = f"{cluster.name}/{job_id}", ctx.clock.now()
+    key, now_s = f"{cluster.service}/{job_id}", ctx.clock.now()
     file = JsonFile(ctx.home.monitors / "ray-looks.json", Memories, _MAX_BYTES, durable=False)
     with lock(file.lock_path):
         jobs = {
@@ -176,12 +144,18 @@ def is_stalled(ctx: Context, cluster: RayCluster, job_id: str, seen: LogLook, th
 class Memory:
     """What the looks so far have seen of a job. Times are Unix seconds."""
 
-    step: float | None = None
-    step_s: float = 0.0  # when the step was last seen to advance
-    longest_pause_s: float = 0.0  # between two advances
+    history: History = _NO_HISTORY  # its latest sample
     log: str = ""  # a fingerprint of the end of its log
     log_s: float = 0.0  # when the log was last seen to change
     seen_s: float = 0.0
+
+    @staticmethod
+    def upgraded(data: dict[str, Any]) -> dict[str, Any]:
+        """Return the JSON of a version before 0.10 as this one writes it."""
+        if data.get("step") is None:
+            return data
+        samples = [{"at_s": data["step_s"], "current": data["step"]}]
+        return {**data, "history": {"samples": samples, "longest_pause_s": data.get("longest_pause_s", 0.0)}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,18 +173,13 @@ def look(
     It is if neither its step nor its log has changed for ``threshold_s`` seconds, and for three times its
     longest pause so far: long steps are no stall. The first look at a run never finds one.
     """
-    if before is None or (step is not None and before.step is not None and step < _NEW_RUN * before.step):
-        return Memory(step, now_s, 0.0, log, now_s, now_s), False
-    memory = replace(before, seen_s=now_s)
-    if step is not None and (before.step is None or step > before.step):
-        pause_s = 0.0 if before.step is None else now_s - before.step_s
-        memory = replace(
-            memory, step=step, step_s=now_s, longest_pause_s=max(before.longest_pause_s, pause_s)
-        )
-    if log != before.log:
-        memory = replace(memory, log=log, log_s=now_s)
-    quiet_s = now_s - max(memory.step_s, memory.log_s)
-    return memory, quiet_s >= max(threshold_s, _PAUSES * memory.longest_pause_s)
+    known = before or Memory()
+    history = known.history if step is None else add_sample(known.history, Sample(now_s, step))
+    log_s = known.log_s if log == known.log else now_s
+    moved_s = max(log_s, max((sample.at_s for sample in history.samples), default=0.0))
+    memory = Memory(replace(history, samples=history.samples[-1:]), log, log_s, now_s)
+    is_quiet = now_s - moved_s >= max(threshold_s, _PAUSES * history.longest_pause_s)
+    return memory, is_quiet and before is not None
 
 
 _RESOURCES = {"CPU": "entrypoint_num_cpus", "GPU": "entrypoint_num_gpus", "memory": "entrypoint_memory"}
@@ -271,7 +240,7 @@ def end_of(
     """Return what a job that has ended and its log show: facts, what happened in few words, the last step."""
     reading = read_job(entry)
     try:
-        look = cluster.log(entry.name)
+        look = log_of(cluster, entry.name)
         lines, progress = look.lines, look.progress
     except JobmonError:  # e.g. its node is gone; Ray keeps the last lines in the message
         lines, progress = tuple(entry.message.splitlines()), None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from jobmon_core.app.health.collect import ask_each, network_of
 from jobmon_core.app.jobs.artifacts import checkpoints_in
+from jobmon_core.app.ray_job.look import log_of
 from jobmon_core.domain.artifacts.model import Checkpoints, ListedFile
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable
 from jobmon_core.domain.humanize import duration
@@ -14,7 +15,7 @@ from jobmon_core.domain.node.health.model import ClusterResources, NetworkState
 from jobmon_core.domain.node.health.nccl import read_nccl
 from jobmon_core.domain.node.health.network import network_verdict
 from jobmon_core.domain.node.health.pods import PodAnswer, parse_node_gpus
-from jobmon_core.scheduler.ray.api import check_names
+from jobmon_core.scheduler.ray.api import PodApi, check_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -97,18 +98,22 @@ class HealthReport(TypedDict):
     checkpoints: CheckpointInfo | None
 
 
-def pod_answers(pods: Sequence[str], namespace: str, folder: str = "") -> dict[str, PodAnswer | JobmonError]:
-    """Ask pods what they show, also of a folder of checkpoints."""
-    check_names(namespace, *pods)
-    return ask_each(pods, namespace, folder)
+def pod_answers(
+    cluster: RayCluster, pods: Sequence[str], folder: str = ""
+) -> dict[str, PodAnswer | JobmonError]:
+    """Ask pods what they show, also of a folder of checkpoints; none of a cluster known by its address."""
+    if not isinstance(cluster, PodApi):
+        return {}
+    check_names(cluster.namespace, *pods)
+    return ask_each(pods, cluster.namespace, folder)
 
 
-def look_at_gpus(cluster: RayCluster, pod: str, namespace: str) -> PodAnswer | JobmonError:
+def look_at_gpus(cluster: RayCluster, pod: str) -> PodAnswer | JobmonError:
     """Return the GPUs of a pod; of a cluster that is known by its address, those of all nodes."""
-    if cluster.is_pod:
-        return pod_answers([pod], namespace)[pod]
+    if answers := pod_answers(cluster, [pod]):
+        return answers[pod]
     try:
-        return PodAnswer(pod, *parse_node_gpus(cluster.api.gpus()))
+        return PodAnswer(pod, *parse_node_gpus(cluster.gpus()))
     except SchedulerUnavailable as error:
         return error
 
@@ -184,7 +189,7 @@ def efa_info(
     error = next((str(each) for each in answers if isinstance(each, JobmonError)), "")
     if job_id:
         try:
-            found.append(PodAnswer(job_id, nccl=read_nccl(cluster.log(job_id).lines)))
+            found.append(PodAnswer(job_id, nccl=read_nccl(log_of(cluster, job_id).lines)))
         except JobmonError as problem:
             error = error or str(problem)
     if not found:

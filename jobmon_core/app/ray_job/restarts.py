@@ -13,10 +13,10 @@ import random
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from jobmon_core.app.ray_job.checkpoints import newest_complete
-from jobmon_core.app.ray_job.look import end_of, find_job, is_stalled
+from jobmon_core.app.ray_job.look import end_of, find_job, is_stalled, log_of, unknown
 from jobmon_core.app.remote.ray_cluster import TO_RAY
 from jobmon_core.app.remote.submitting import next_request
 from jobmon_core.app.restarts.submit_attempt import ALL_SUBMISSIONS
@@ -36,6 +36,7 @@ from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.patterns.restart_rules import restart_rules
 from jobmon_core.scheduler.base import Fate
+from jobmon_core.scheduler.ray.api import PodApi
 from jobmon_core.scheduler.ray.cluster_state import death_of
 from jobmon_core.scheduler.ray.poll import DELETED, FORGOTTEN, REPLACED
 from jobmon_core.scheduler.ray.ray_job import RayFailed, read_job
@@ -45,7 +46,7 @@ from jobmon_core.store.lineages import RecordedSubmission
 if TYPE_CHECKING:
     from logging import Logger
 
-    from jobmon_core.app.ray_job.look import FoundJob, RayCluster
+    from jobmon_core.app.ray_job.look import FoundJob
     from jobmon_core.context import Context
     from jobmon_core.domain.job.restart.model import Decision, PickedCheckpoint
     from jobmon_core.domain.job.restart.ray_attempts import Description
@@ -56,7 +57,6 @@ _PROOF_S = 60.0
 _LOOK_S = 5.0
 _RAY = "ray"
 _MAX_RESTARTS = "max_restarts"
-_UNKNOWN = "Ray has no job {name} on the cluster {cluster}; `ray job list` lists its jobs"
 _OWNED = "jobmon restarts this job already: `jobmon restarts {name}` shows it"
 _NO_FOLDER = (
     "its working folder was sent to Ray as {package}, which Ray deletes after the job, and which folder it "
@@ -83,21 +83,12 @@ def restart_settings(max_restarts: int, delay_s: float, stall_s: float) -> Resta
     )
 
 
-class Ended(NamedTuple):
-    """How following a job ended."""
-
-    success: bool
-    final_step: int | None = None
-    total_retries: int = 0
-    reason: str = ""
-
-
 @dataclass(slots=True)
 class AutoRestart:
     """One call of `ray_compat.auto_restart`."""
 
     _ctx: Context
-    _cluster: RayCluster
+    _api: RayApi
     _log: Logger
     _job_name: str
     _checkpoint_dir: str
@@ -107,18 +98,13 @@ class AutoRestart:
     _session: str = field(default="", init=False)
     _step: int | None = field(default=None, init=False)
 
-    @property
-    def _api(self) -> RayApi:
-        return self._cluster.api
-
-    def run(self) -> Ended:
-        """Follow the job and its further attempts to the end."""
+    def run(self) -> dict[str, Any]:
+        """Follow the job and its further attempts to the end; return the values of a `RestartResult`."""
         found = find_job(self._api, self._job_name)
         if found is None:
-            reason = _UNKNOWN.format(name=self._job_name, cluster=self._cluster.name)
-            return Ended(success=False, reason=reason)
+            return self._result(Lineage(), unknown(self._api, self._job_name))
         if self._is_owned(found.entry):
-            return Ended(success=False, reason=_OWNED.format(name=found.entry.name))
+            return self._result(Lineage(), _OWNED.format(name=found.entry.name))
         self._open(found)
         while True:
             lineage = self._ctx.lineages.load(self._id)
@@ -137,7 +123,7 @@ class AutoRestart:
     def _is_owned(self, entry: RayJob) -> bool:
         jobs = (each for each in self._ctx.store.all() if isinstance(each, WatchedJob) and not each.finished)
         own = (each for each in jobs if each.settings and each.settings.attempt and each.name == entry.name)
-        return any(self._cluster.is_pod or each.cluster == self._api.service for each in own)
+        return any(isinstance(self._api, PodApi) or each.cluster == self._api.service for each in own)
 
     def _open(self, found: FoundJob) -> None:
         entry, wanted, now_s = found.entry, self._settings, self._ctx.clock.now()
@@ -145,7 +131,7 @@ class AutoRestart:
         self._session = found.session
         self._id = lineage_id(entry.name, found.session, entry.start_s) if number is None else found.lineage
         seen = Attempt(
-            number or 0, "", entry.name, _RAY, self._cluster.name, submitted_s=float(entry.start_s or 0)
+            number or 0, "", entry.name, _RAY, self._api.service, submitted_s=float(entry.start_s or 0)
         )
 
         def opened(before: Lineage) -> Lineage:
@@ -178,9 +164,9 @@ class AutoRestart:
         now_s = self._ctx.clock.now()
         attempt = self._ctx.lineages.load(self._id).attempt(attempt.number) or attempt
         stalled = attempt.stopped_for_stall_s is not None
-        facts, headline, last_step = end_of(self._ctx, self._cluster, entry, proof, is_stalled=stalled)
+        facts, headline, last_step = end_of(self._ctx, self._api, entry, proof, is_stalled=stalled)
         self._step = last_step if last_step is not None else self._step
-        checkpoints = newest_complete(self._ctx, self._cluster, self._checkpoint_dir)
+        checkpoints = newest_complete(self._ctx, self._api, self._checkpoint_dir)
         ended = replace(
             attempt, last_step=last_step, started_s=entry.start_s, ended_s=entry.end_s or int(now_s)
         )
@@ -247,9 +233,9 @@ class AutoRestart:
         stalls = attempt.stopped_for_stall_s is not None
         if entry.status == "RUNNING":
             try:
-                seen, limit_s = self._cluster.log(entry.name), self._settings.stall_is_failure_s or 0.0
+                seen, limit_s = log_of(self._api, entry.name), self._settings.stall_is_failure_s or 0.0
                 self._step = self._step if seen.step is None else seen.step
-                stalls = stalls or is_stalled(self._ctx, self._cluster, entry.name, seen, limit_s)
+                stalls = stalls or is_stalled(self._ctx, self._api, entry.name, seen, limit_s)
             except (SchedulerUnavailable, UnknownJob) as error:
                 self._log.warning("job %s: %s", entry.name, error)
         shown = "not known" if self._step is None else self._step
@@ -289,7 +275,7 @@ class AutoRestart:
         request = next_request(self._ctx, TO_RAY, lineage, number, decision)
         request["metadata"][NAME_KEY] = self._job_name
         if known is None:  # else its submission was cut off
-            checkpoints = newest_complete(self._ctx, self._cluster, self._checkpoint_dir)
+            checkpoints = newest_complete(self._ctx, self._api, self._checkpoint_dir)
             now, problem = checkpoints.picked, checkpoints.problem
             if problem or (now and now.identity) != (picked and picked.identity):
                 newest = now.path if now else "none"
@@ -314,19 +300,21 @@ class AutoRestart:
             if submitted.fate is Fate.REFUSED and entry is None:
                 return f"Ray did not accept attempt {number}: {submitted.why}"
             start_s = entry.start_s if entry else None
-            attempt = Attempt(number, "", name, _RAY, self._cluster.name, start_s or since_s, picked)
+            attempt = Attempt(number, "", name, _RAY, self._api.service, start_s or since_s, picked)
             lineages.replace(self._id, lambda each: each.with_attempt(attempt))
         origin = f"from {picked.path}" if picked else "from the start"
         self._log.warning("job %s: submitted as attempt %d, %s", name, number, origin)
         return ""
 
-    def _result(self, lineage: Lineage, reason: str) -> Ended:
-        newest = lineage.newest
-        decision = newest.decision if newest else None
-        success = decision is not None and decision.verdict is Verdict.FINISHED
-        steps = [each.last_step for each in reversed(lineage.attempts) if each.last_step is not None]
-        step = self._step if self._step is not None else next(iter(steps), None)
-        return Ended(success, step, newest.number if newest else 0, reason)
+    def _result(self, lineage: Lineage, reason: str) -> dict[str, Any]:
+        newest, decision = lineage.newest, lineage.decision
+        steps = (each.last_step for each in reversed(lineage.attempts) if each.last_step is not None)
+        return {
+            "success": decision is not None and decision.verdict is Verdict.FINISHED,
+            "final_step": next(steps, None) if self._step is None else self._step,
+            "total_retries": newest.number if newest else 0,
+            "reason": reason,
+        }
 
 
 def _decided(now: Lineage, ended: Attempt, decision: Decision) -> Lineage:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 _NUMBER = r"([0-9]{1,10})"
 # a job, array task, component, or pending tasks, whose list squeue may cut off; then the suffix of a step
@@ -41,6 +42,14 @@ class IndexSet:
 
     def __str__(self) -> str:
         return ",".join(_expression(span) for span in self.spans)
+
+    def without(self, indices: Collection[int]) -> IndexSet:
+        """The others of them."""
+        spans = []
+        for span in self.spans:
+            cuts = sorted(span.index(index) for index in indices if index in span)
+            spans += [span[last + 1 : cut] for last, cut in pairwise((-1, *cuts, len(span)))]
+        return IndexSet(tuple(span for span in spans if span))
 
 
 def _span(match: re.Match[str]) -> range:

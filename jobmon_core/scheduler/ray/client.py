@@ -48,10 +48,10 @@ def find_service(address: str, environment: Mapping[str, str]) -> str:
 
 
 def _fault_of(url: str) -> str:
+    if any(mark in url for mark in "@?#"):
+        return _MORE
     with suppress(ValueError):
         parts = urlsplit(url)
-        if any((parts.username, parts.password, parts.query, parts.fragment)):
-            return _MORE
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return ""
     return _NO_ADDRESS

@@ -3,13 +3,16 @@
 slurmctld reports starts to slurmdbd every few seconds, but ends at once. Meanwhile sacct prints a stub, which
 lacks the partition and the job name, and shows the last task of an array as a plain job (22.05). Stubs are
 skipped; the complete row follows later.
+
+The row of an array's tasks that never started may still name some that did (22.05): what slurmctld last told
+slurmdbd of them was said before these started. Only their own rows are about such tasks.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.job.efficiency.jobstats import gpu_usage_of_comment
@@ -62,7 +65,20 @@ def read_rows(text: str, prefixes: tuple[str, ...] = ("",)) -> Iterator[JobRow]:
         for record in _records(body)
         if record.startswith(prefixes) and record.count(SEP) >= len(names) - 1
     )
-    return (row for run in _joined(_runs(rows)) if (row := _row(run)))
+    return _without_started([row for run in _joined(_runs(rows)) if (row := _row(run))])
+
+
+def _without_started(rows: Sequence[JobRow]) -> Iterator[JobRow]:
+    started: dict[tuple[int, int | None], set[int]] = defaultdict(set)  # by submission
+    for row in rows:
+        if row.ref.task is not None and row.submit_s is not None:
+            started[row.ref.job_id, row.submit_s].add(row.ref.task)
+    for row in rows:
+        own, waiting = started.get((row.ref.job_id, row.submit_s)), row.pending_indices
+        if not own or not waiting:
+            yield row
+        elif left := waiting.without(own):
+            yield replace(row, pending_indices=left)
 
 
 def _records(body: str) -> Iterator[str]:

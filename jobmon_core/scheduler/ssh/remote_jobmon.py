@@ -6,16 +6,27 @@ import base64
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core import __version__
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from jobmon_core.domain.node.hosts.profiles import Profile
 
-NO_SCRIPT, NOT_FOUND = 252, 253  # exit codes that jobmon has not: of no batch script, and of no jobmon
+NOT_FOUND = 253  # an exit code that jobmon has not: of no jobmon
 _MAX_LINE = 120_000  # characters; the kernel takes 131,072 for one argument
-# there is nothing to type for the command, whose end the machine notices only by that of its stdin
+# the same start-up files may serve both machines, and what they print may not end its line
+_LINE = """\
+unset JOBMON_PROFILE
+PATH=$PATH:$HOME/.local/bin; export PATH
+%(variables)sset -- %(words)s
+echo; printf %%s '%(mark)s'%(mark_on_stderr)s
+%(stdin)strap : INT
+%(command)s "$@"
+code=$?
+%(end)s[ $code != 127 ] || %(command)s --version </dev/null >/dev/null 2>&1 || exit %(not_found)d
+[ $code != 255 ] || code=254 # that of ssh
+exit $code
+"""
+# nothing is typed for the command, so the end of its stdin is that of the connection
 _END_WITH_CONNECTION = """\
 exec 3<&0
 (cat <&3; kill -TERM 0) >/dev/null 2>&1 &
@@ -23,18 +34,10 @@ watcher=$!
 exec 3<&- </dev/null
 """
 _END_WATCHER = "{ kill $watcher; wait $watcher; } 2>/dev/null\n"
-# an unknown option or command, or no jobmon: which version is there? 255 would be an error of ssh
-_END = """\
-if [ $code = 2 ] || [ $code = 127 ]; then
-  there=$(%(command)s --version 2>/dev/null </dev/null)
-  case $code$there in
-    127) exit %(not_found)d ;;
-    2 | '2%(here)s' | 127*) ;;
-    *) echo 'jobmon: %(name)s has '"$there"', and this machine %(here)s' >&2 ;;
-  esac
-fi
-[ $code != 255 ] || code=254
-exit $code
+# a connection that breaks meanwhile must not submit half a script
+_READ_ALL = """\
+input=$(mktemp) && head -c %(size)d >"$input" && exec <"$input" || exit 74
+size=$(wc -c <"$input"); rm -f "$input"; [ "$size" -eq %(size)d ] || exit 74
 """
 
 
@@ -42,56 +45,37 @@ class RemoteCommand(NamedTuple):
     """One command of a jobmon on another machine."""
 
     words: Sequence[str]
-    variables: Mapping[str, str]
-    ends_with_connection: bool = False  # it changes nothing, so it may be cut off
-    stdin: bytes | None = b""  # all of its input; None: the user's own, as it arrives
-    script: str = ""  # a batch script that must be there
+    stdin: bytes | None = None  # all of its input; None: the user's own, as it arrives
+    only_looks: bool = False  # it changes nothing, so it ends with the connection
+    has_terminal: bool = False  # it runs on a terminal there, which is the user's
+    has_colour: bool = True
 
     def line(self, profile: Profile, mark: str = "") -> str:
         """Return a line for any login shell; what it prints on stdout and stderr begins after the ``mark``.
 
-        Without one, it is for a program that asks it on its stdin, or for a terminal.
-
         Raises:
             ValueError: the command is too long for one line.
         """
-        variables = {**self.variables, "JOBMON_HOME": profile.home} if profile.home else self.variables
-        run = f'{profile.command} "$@"\n'
-        text = "".join(
-            (
-                "unset JOBMON_PROFILE\n",  # the same start-up files may serve both machines
-                "PATH=$PATH:$HOME/.local/bin; export PATH\n",
-                *(f"export {name}={shlex.quote(value)}\n" for name, value in variables.items()),
-                f"set -- {shlex.join(self.words)}\n",
-                # what was printed before may not have ended its line
-                *(self._marked(run, profile, mark) if mark else ("echo\n", run)),
-            )
-        )
+        watches = self.only_looks and self.stdin == b""
+        stdin = "exec </dev/null\n" if self.stdin == b"" else ""
+        if watches:
+            stdin = _END_WITH_CONNECTION
+        elif self.stdin:
+            stdin = _READ_ALL % {"size": len(self.stdin)}
+        variables = [f"JOBMON_HOME={shlex.quote(profile.home)}"] if profile.home else []
+        variables += [] if self.has_colour else ["NO_COLOR=1"]
+        text = _LINE % {
+            "variables": "".join(f"export {each}\n" for each in variables),
+            "words": shlex.join(self.words),
+            "mark": mark,
+            "mark_on_stderr": "" if self.has_terminal else f"; printf '\\n%s' '{mark}' >&2",
+            "stdin": stdin,
+            "command": profile.command,
+            "end": _END_WATCHER if watches else "",
+            "not_found": NOT_FOUND,
+        }
         packed = base64.b64encode(text.encode(errors="surrogateescape")).decode()
         if len(packed) > _MAX_LINE:
             raise ValueError("the command line is too long")
         # of these characters, no shell takes one for its own: not csh, nor fish
         return f"exec /bin/sh -c 'eval \"$(echo $1 | base64 -d)\"' sh {packed}"
-
-    def _marked(self, run: str, profile: Profile, mark: str) -> tuple[str, ...]:
-        here = f"jobmon {__version__}"
-        end = {"command": profile.command, "name": profile.host.name, "not_found": NOT_FOUND, "here": here}
-        return (
-            f"printf '\\n{mark}\\n'; printf '\\n{mark}\\n' >&2\n",
-            f"[ -e {shlex.quote(self.script)} ] || exit {NO_SCRIPT}\n" if self.script else "",
-            self._read_input(),
-            f"{run}code=$?\n",
-            _END_WATCHER if self.ends_with_connection and self.stdin == b"" else "",
-            _END % end,
-        )
-
-    def _read_input(self) -> str:
-        if self.stdin is None:
-            return ""
-        if not self.stdin:
-            return _END_WITH_CONNECTION if self.ends_with_connection else "exec </dev/null\n"
-        # a connection that breaks meanwhile must not submit half a script
-        return (
-            f'input=$(mktemp) && head -c {len(self.stdin)} >"$input" && exec <"$input" || exit 74\n'
-            f'size=$(wc -c <"$input"); rm -f "$input"; [ "$size" -eq {len(self.stdin)} ] || exit 74\n'
-        )

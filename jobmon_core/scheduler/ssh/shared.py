@@ -2,67 +2,60 @@
 
 If the master of a connection is gone, or the server refuses a further session, ssh itself makes a connection
 of its own, without a word: each is a login. What a command here gets instead of a network (``ProxyCommand``)
-ends at once, so ssh can only use the master. The socket's name is what ssh makes of ``%C``, as for polls of a
-host; ssh is asked for it without that option, since newer versions hash the jump host, which it replaces.
+ends at once, so ssh can only use the master.
 """
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerMissing, SchedulerUnavailable, StorageFailed
 from jobmon_core.scheduler.ssh.connection import QUIETLY, control_folder, ssh, why_of
 from jobmon_core.system.lock import lock
-from jobmon_core.system.runner import NotStarted, Ran, TimedOut, run_in_foreground
+from jobmon_core.system.runner import NotStarted, Ran, Runner, TimedOut, run_in_foreground, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jobmon_core.domain.node.hosts.settings import Host
-    from jobmon_core.system.runner import Result, Runner
+    from jobmon_core.system.runner import Result
 
 _LOCAL_S = 10.0  # to ask the client, or its master, on this machine
 _LOGIN_S = 60.0
 _IDLE_S = 12 * 3600  # after the last command, the connection is closed
-_NO_NETWORK = "ProxyCommand=false"
+_NO_NETWORK = ("ProxyCommand=false", "ControlMaster=no")
 
 
 class SharedConnection:
     """The connection to a host, which outlives the commands that use it."""
 
-    def __init__(self, runner: Runner, host: Host, environment: Mapping[str, str]) -> None:
-        """Find the name of its socket.
-
-        Raises:
-            SchedulerMissing: there is no ssh.
-            SchedulerUnavailable: ssh refuses its configuration.
-            StorageFailed: there can be no private folder for the socket.
-        """
-        self._runner, self._host = runner, host
+    def __init__(self, host: Host, environment: Mapping[str, str]) -> None:
+        """Find its socket; StorageFailed if there can be no private folder for it."""
         folder = control_folder(environment)
         if not folder:
             raise StorageFailed("no private folder for the socket of the connection can be made in /tmp")
-        command = ssh(host, (f"ControlPath={folder}/%C",), flags=("-G",))
-        result = runner.capture(command, _LOCAL_S)
-        if isinstance(result, NotStarted):
-            raise SchedulerMissing(f"{result.error_text}; install the OpenSSH client")
-        lines = result.stdout.splitlines() if isinstance(result, Ran) else ()
-        found = [line.partition(" ")[2] for line in lines if line.startswith("controlpath ")]
-        if not found:  # e.g. a fault in ~/.ssh/config
-            raise SchedulerUnavailable(result.error_text)
-        self._socket = Path(found[0])
+        # no longer than what ssh makes of %C
+        self._socket = folder / hashlib.sha256(host.destination.encode()).hexdigest()[:40]
+        self._runner, self._host = Runner(), host
 
     def is_open(self) -> bool:
-        """Whether there is a connection; asks only this machine. SchedulerUnavailable if it hangs."""
+        """Whether there is a connection; asks only this machine.
+
+        Raises:
+            SchedulerUnavailable: it hangs.
+            SchedulerMissing: there is no ssh.
+        """
         result = self._control("check")
         if isinstance(result, TimedOut):
             name = self._host.name
             raise SchedulerUnavailable(
                 f"the connection to {name} hangs: `jobmon connect {name} --close` ends it"
             )
-        return isinstance(result, Ran) and result.exit_code == 0
+        if isinstance(result, NotStarted):
+            raise SchedulerMissing(f"{result.error_text}; install the OpenSSH client")
+        return succeeded(result)
 
     def open_quietly(self) -> str:
         """Log in without asking the user anything, unless it is open; return why that failed, or nothing."""
@@ -84,17 +77,16 @@ class SharedConnection:
         if isinstance(result, TimedOut):
             with suppress(OSError):  # no command finds the hanging process any more
                 self._socket.unlink()
-            return True
-        return isinstance(result, Ran) and result.exit_code == 0
+        return isinstance(result, TimedOut) or succeeded(result)
 
     def command(self, line: str, *, has_terminal: bool = False) -> tuple[str, ...]:
         """The command line that runs a line of the user's login shell there, through the connection only."""
-        tty = "RequestTTY=yes" if has_terminal else "RequestTTY=no"
-        options = (*QUIETLY, tty, f"ControlPath={self._socket}", "ControlMaster=no", _NO_NETWORK)
+        tty = "force" if has_terminal else "no"
+        options = (*QUIETLY, *_NO_NETWORK, f"ControlPath={self._socket}", f"RequestTTY={tty}")
         return ssh(self._host, options, line)
 
     def _control(self, what: str) -> Result:
-        options = (*QUIETLY, f"ControlPath={self._socket}", _NO_NETWORK)
+        options = (*QUIETLY, *_NO_NETWORK, f"ControlPath={self._socket}")
         return self._runner.capture(ssh(self._host, options, flags=("-O", what)), _LOCAL_S)
 
     def _master(self, *options: str) -> tuple[str, ...]:

@@ -130,6 +130,12 @@ def test_indices_written_short_are_the_same_indices(some: list[int]) -> None:
     assert all(index in short for index in some)
 
 
+@given(st.sets(st.integers(0, 60)), st.sets(st.integers(0, 60)), st.integers(1, 3))
+def test_indices_without_some_are_the_others(some: set[int], gone: set[int], step: int) -> None:
+    for known in (IndexSet.parse(compact([*some])), IndexSet((range(5, 50, step),))):
+        assert {*known.without(gone)} == {*known} - gone
+
+
 def test_neighbours_are_written_as_a_span() -> None:
     assert compact([7, 2, 1, 3, 3]) == "1-3,7"
     assert compact([]) == ""

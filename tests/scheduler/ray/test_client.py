@@ -355,7 +355,11 @@ def test_another_address_is_refused_in_one_line(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["http://me:hunter2@head", "http://head/?token=hunter2", "head:1/#hunter2"]
+    "address",
+    [
+        *("http://me:hunter2@head", "http://head/?token=hunter2", "head:1/#hunter2"),
+        *("http://me:hunter2/x@head", "http://me:hunter2@[head", "ray://me:hunter2@head:10001", "hunter2@:1"),
+    ],
 )
 def test_a_secret_in_an_address_is_refused_and_not_shown(address: str) -> None:
     with pytest.raises(SchedulerRejected, match="more than a host and a port") as refused:

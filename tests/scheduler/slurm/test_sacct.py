@@ -173,6 +173,20 @@ class TestUsage:
         first, second = read_accounting(sacct_output(MAIN, STEP, again, BATCH), 7)
         assert (first.usage.max_rss_bytes, second.usage.max_rss_bytes) == (9 << 20, 2 << 20)
 
+    def test_the_row_of_tasks_that_never_started_is_not_about_one_with_a_row_of_its_own(self) -> None:
+        # as an array of which one task ran, after the whole array was cancelled (22.05, on a busy machine)
+        never = {**MAIN, "JobID": "7_[0-1]", "State": "CANCELLED by 0", "ElapsedRaw": "0"}
+        ran = {**MAIN, "JobID": "7_0", "JobIDRaw": "8", "ElapsedRaw": "12"}
+        for lines in ((never, ran), (ran, never)):
+            found = {row.ref.task: row for row in read_accounting(sacct_output(*lines), 7)}
+            assert found.keys() == {0, None}
+            assert found[0].elapsed_s == 12
+            assert str(found[None].pending_indices) == "1"
+        (row,) = read_accounting(sacct_output(ran, {**never, "JobID": "7_[0]"}), 7)
+        assert row.ref == JobRef(7, 0)
+        reused = {**ran, "Submit": "9000000"}  # another array, much later
+        assert str(read_accounting(sacct_output(never, reused), 7)[0].pending_indices) == "0-1"
+
     def test_a_step_without_its_job_is_skipped(self) -> None:
         assert read_accounting(sacct_output(STEP), 7) == ()
 

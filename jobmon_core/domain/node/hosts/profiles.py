@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.node.hosts.settings import Host, check_destination, check_name
@@ -12,9 +11,6 @@ if TYPE_CHECKING:
 
 PROGRAM = "jobmon"
 BATCH, INTERACTIVE = "batch", "interactive"
-_MAX_ANSWERS = 8  # kept for each profile
-MAX_CHARS = 250_000  # of them all
-MAX_MEMORY_BYTES = 4 << 20  # a character may take twelve
 
 
 class Profile(NamedTuple):
@@ -24,29 +20,6 @@ class Profile(NamedTuple):
     command: str = PROGRAM  # a line of the shell there, which the arguments follow
     home: str = ""  # of jobmon, there; empty: as jobmon itself finds it
     auth: str = BATCH  # whether a command may log in, or only the user (`jobmon connect`)
-
-
-@dataclass(frozen=True, slots=True)
-class PastAnswer:
-    """What a command printed on the cluster, and when (Unix seconds)."""
-
-    text: str
-    at_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileMemory:
-    """What is remembered of a profile, for when its cluster cannot be reached."""
-
-    reached_s: float = 0.0  # Unix seconds; 0: never
-    answers: dict[str, PastAnswer] = field(default_factory=dict)  # of the command line, oldest first
-
-    def with_answer(self, command: str, answer: PastAnswer) -> ProfileMemory:
-        """Return the memory with a further answer, and without the oldest ones."""
-        kept = {key: past for key, past in self.answers.items() if key != command} | {command: answer}
-        while len(kept) > _MAX_ANSWERS or sum(len(past.text) for past in kept.values()) > MAX_CHARS:
-            del kept[next(iter(kept))]
-        return ProfileMemory(answer.at_s, kept)
 
 
 def parse_profiles(section: Section) -> dict[str, Profile]:

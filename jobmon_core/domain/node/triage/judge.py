@@ -139,7 +139,8 @@ def unseen(situation: Situation, *, log_was_read: bool = True) -> tuple[str, ...
     ]
     found += [reason for node in situation.nodes for reason in node.unavailable]
     if not situation.history.samples:
-        found.append(f"progress: its log {'shows none' if log_was_read else 'has not been read yet'}")
+        shown = "shows none yet" if situation.is_starting() else "shows none"
+        found.append(f"progress: its log {shown if log_was_read else 'has not been read yet'}")
     if gpus_of(situation) and not utilizations(situation, situation.thresholds.must_last_s):
         found.append("GPU utilisation: not available, or for too short a time yet")
     return tuple(dict.fromkeys(found))

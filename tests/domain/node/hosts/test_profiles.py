@@ -1,4 +1,4 @@
-"""The section `profiles` of the configuration, and what is remembered of a profile."""
+"""The section `profiles` of the configuration."""
 
 from __future__ import annotations
 
@@ -7,14 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.node.hosts.profiles import (
-    INTERACTIVE,
-    MAX_CHARS,
-    PastAnswer,
-    Profile,
-    ProfileMemory,
-    parse_profiles,
-)
+from jobmon_core.domain.node.hosts.profiles import INTERACTIVE, Profile, parse_profiles
 from jobmon_core.domain.node.hosts.settings import Host
 from jobmon_core.store.config_file import read_config, read_section
 
@@ -54,18 +47,3 @@ def test_all_faults_of_the_profiles_are_reported(tmp_path: Path) -> None:
         faults = [fault.partition(": ")[0] for fault in failed.value.faults]
         keys = ["a b", "a b.host", "b.host", "c.auth", "d.port", "e.command"]
         assert faults == [f"profiles.{key}" for key in keys]
-
-
-def test_the_last_eight_different_answers_are_kept() -> None:
-    memory = ProfileMemory()
-    for number in range(20):
-        memory = memory.with_answer(f"status {number % 10}", PastAnswer(str(number), number))
-    assert memory.reached_s == 19
-    assert list(memory.answers) == [f"status {number}" for number in range(2, 10)]
-    assert memory.answers["status 9"].text == "19"
-
-
-def test_a_long_answer_takes_the_place_of_older_ones() -> None:
-    memory = ProfileMemory().with_answer("status", PastAnswer("x" * 9, 1))
-    memory = memory.with_answer("status --json", PastAnswer("x" * MAX_CHARS, 2))
-    assert list(memory.answers) == ["status --json"]
