@@ -129,11 +129,12 @@ def run(options: Options) -> int:
 def _backfill(ctx: Context, options: Options) -> int:
     from jobmon_core.app.history.backfill import backfill  # few want it, and it needs the scheduler
 
-    def report(until_s: float, found: int, new: int) -> None:
-        say(f"until {stamp(until_s, '%Y-%m-%d')}: {count(found, 'run')} in accounting, {new:,} new")
-
-    period_s = _BACKFILL_S if options.since is None else options.since
-    added, completed, known = backfill(ctx, ctx.clock.now() - period_s, report)
+    added = completed = known = 0
+    for week in backfill(ctx, ctx.clock.now() - (_BACKFILL_S if options.since is None else options.since)):
+        until = stamp(week.until_s, "%Y-%m-%d")
+        say(f"until {until}: {count(week.runs, 'run')} in accounting, {week.new:,} new")
+        added, completed = added + week.new, completed + week.completed
+        known += week.runs - week.new
     late = f", of which {completed:,} got hours that accounting had not told before" * bool(completed)
     print(f"added {count(added, 'run')}; {known:,} were known{late}")
     return 0

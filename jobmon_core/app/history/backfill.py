@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.errors import SchedulerMissing, SchedulerUnavailable
@@ -19,7 +19,7 @@ from jobmon_core.store.history.lines import append
 from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from jobmon_core.context import Context
     from jobmon_core.domain.job.history.prices import Prices
@@ -30,13 +30,17 @@ WEEK_S = 7 * 86_400.0
 _PAUSE_S = 10.0  # between two queries: others need the database, too
 
 
-def backfill(ctx: Context, since_s: float, report: Callable[[float, int, int], None]) -> tuple[int, int, int]:
-    """Add the runs that ended since then (Unix seconds), with one query for each week.
+class Week(NamedTuple):
+    """How many runs accounting has of a week; the history has the others already."""
 
-    Return how many were added, how many were completed, of which jobmon did not know what they held, and how
-    many the history had already.
+    until_s: float  # Unix seconds
+    runs: int
+    new: int
+    completed: int  # of which jobmon did not know what they held
 
-    After each, ``report`` takes the end of that week, how many runs ended in it, and how many are new.
+
+def backfill(ctx: Context, since_s: float) -> Iterator[Week]:
+    """Add the runs that ended since then (Unix seconds), with one query for each week; yield each week.
 
     They get the prices of today. Our own runs of which accounting was late get what it has of them now.
 
@@ -47,7 +51,6 @@ def backfill(ctx: Context, since_s: float, report: Callable[[float, int, int], N
         StorageFailed: the history cannot be read or written.
     """
     now_s, prices = ctx.clock.now(), ctx.configuration().prices
-    added = completed_runs = known = 0
     with open_history(ctx.home.history) as history:
         keys = history.keys(since_s)
         own = history.records(Wanted(since_s=since_s))
@@ -55,22 +58,16 @@ def backfill(ctx: Context, since_s: float, report: Callable[[float, int, int], N
     while since_s < now_s:
         until_s = min(since_s + WEEK_S, now_s)
         found = {each.key: each for each in _ended(ctx, since_s, until_s, prices)}
-        new = {key: each for key, each in found.items() if key not in keys}
-        late = [
-            incomplete[key].completed(each, ctx.clock.now())
-            for key, each in found.items()
-            if key in incomplete and each.cpu_hours
-        ]
+        new = [each for key, each in found.items() if key not in keys]
+        late = [key for key, each in found.items() if key in incomplete and each.cpu_hours]
         if new or late:
-            append(ctx.home.history, [*new.values(), *late], os.uname().nodename, now_s)
-        added, completed_runs = added + len(new), completed_runs + len(late)
-        known += len(found) - len(new)
-        keys |= new.keys()
-        report(until_s, len(found), len(new))
+            completed = [incomplete[key].completed(found[key], ctx.clock.now()) for key in late]
+            append(ctx.home.history, [*new, *completed], os.uname().nodename, now_s)
+        keys |= found.keys()
+        yield Week(until_s, len(found), len(new), len(late))
         since_s = until_s
         if since_s < now_s:
             ctx.clock.wait(_PAUSE_S)
-    return added, completed_runs, known
 
 
 def _ended(ctx: Context, since_s: float, until_s: float, prices: Prices | None) -> Iterator[HistoryRecord]:
