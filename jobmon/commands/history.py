@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Show ended runs: what they took, how they ended and why. Each watched job adds a line when it has ended, which
 stays when the job is forgotten. With JOB, its latest run, also one that has not ended, beside earlier runs of
-the same name."""
+the same name or script."""
 EPILOG = """\
 HOURS are those for which GPUs, else CPUs, were allocated. WAIT begins when the job could have started.
 PER UNIT is the median of the seconds per step, epoch or whatever the log counts; with --cost, the cost of a

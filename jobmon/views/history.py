@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     TableColumns: TypeAlias = dict[str, Callable[[T], Cell | str]]  # of a table, by their headers
 
 # which columns are cut, and to how many characters, until a table of runs fits a terminal
-_STEPS = ((3, 11), (1, 10), (8, 10), (7, 8), (2, 6), (1, 4), (8, 5), (0, 6))
-_STEPS_ALIKE = ((2, 11), (6, 8), (7, 10), (1, 6), (7, 5), (0, 6))  # likewise without their names
+_STEPS = (
+    *(("ENDED", 11), ("NAME", 10), ("CAUSE", 10), ("PER UNIT", 8)),
+    *(("STATE", 6), ("NAME", 4), ("CAUSE", 5), ("JOB", 6)),
+)
 _STYLES: dict[str, Style] = {Outcome.SUCCESS: Style.GOOD, Outcome.CANCELLED: Style.DIM}
 NO_RUNS = (
     "the history has no such run; a watched job adds one when it has ended, "
@@ -63,10 +65,11 @@ def history_lines(past: Past, now_s: float, console: Console, *, has_costs: bool
 
 
 def _table(
-    columns: TableColumns[T], rows: Iterable[T], console: Console, steps: Sequence[tuple[int, int]]
+    columns: TableColumns[T], rows: Iterable[T], console: Console, steps: Iterable[tuple[str, int]]
 ) -> Lines:
-    cells = [[cell(row) for cell in columns.values()] for row in rows]
-    yield from table_lines([*columns], cells, console, steps)
+    names, cells = [*columns], [[cell(row) for cell in columns.values()] for row in rows]
+    cut = [(names.index(name), width) for name, width in steps if name in columns]
+    yield from table_lines(names, cells, console, cut)
 
 
 def row_texts(columns: TableColumns[T], row: T) -> Iterator[str]:
@@ -162,7 +165,7 @@ def totals_lines(rows: Sequence[RunTotals], by: str, console: Console) -> Lines:
         yield from console.advice(NO_RUNS, hanging="  ")
         return
     columns = total_columns(rows, by)
-    yield from _table(columns, rows, console, [(0, 10)])
+    yield from _table(columns, rows, console, [(by.upper(), 10)])
     of_gpus = "LOST: of runs that did not succeed; IDLE: as agents measured it; " if "LOST" in columns else ""
     yield from console.heading(f"{of_gpus}WAIT and TIME are means", Style.DIM)
 
@@ -202,12 +205,13 @@ def among_lines(found: Among, now_s: float, console: Console) -> Lines:
         if finding.advice:
             yield from console.advice(finding.advice, "  ")
     if not alike:
-        yield from console.prose("The history has no earlier run of this name.")
+        yield from console.prose("The history has no earlier run of this name or script.")
         return
-    yield f"EARLIER: the median of {count(len(alike), 'earlier run')} of this name:"
+    yield f"EARLIER: the median of {count(len(alike), 'earlier run')} of this name or script:"
     columns = run_columns(now_s)
-    del columns["NAME"]
-    yield from _table(columns, alike, console, _STEPS_ALIKE)
+    if {each.label for each in alike} == {run.label}:
+        del columns["NAME"]
+    yield from _table(columns, alike, console, _STEPS)
 
 
 def _compared(run: HistoryRecord, alike: Sequence[HistoryRecord]) -> Iterator[list[str]]:
@@ -346,7 +350,7 @@ def budget_lines(budgets: Sequence[BudgetState], console: Console) -> Lines:
         "FORECAST": lambda state: money(state.forecast, state.currency),
     }
     yield ""
-    yield from _table(columns, budgets, console, [(0, 8)])
+    yield from _table(columns, budgets, console, [("BUDGET", 8)])
     note = "FORECAST: if the running jobs use their whole time limits"
     if missing := sum(state.unpriced for state in budgets):
         note += f"; without {count(missing, 'running job')} whose limit or price is not known"

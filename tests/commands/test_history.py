@@ -73,6 +73,16 @@ def test_one_run_is_shown_beside_earlier_ones_of_its_name(past: Shell) -> None:
     assert found["run"]["results"] == {"loss": 0.25}
 
 
+def test_runs_of_the_same_script_count_whatever_their_names(shell: Shell) -> None:
+    runs = [RUN._replace(script="5c"), RUN._replace(job_id=10, name="train2", script="5c", ended_s=T0 + 100)]
+    wraps = [RUN._replace(job_id=number, name="wrap", ended_s=T0 + number) for number in (1, 2)]
+    append(shell.home / "state" / "history", [*runs, *wraps], "a", float(T0))
+    found = json.loads(shell.jobmon("history", "12", "--json").stdout)
+    assert [each["job_id"] for each in found["earlier"]] == ["10"]
+    assert "10   train2  FAILED" in shell.jobmon("history", "12").stdout
+    assert json.loads(shell.jobmon("history", "2", "--json").stdout)["earlier"] == []
+
+
 def test_a_running_job_is_shown_beside_earlier_ones_of_its_name(past: Shell) -> None:
     task = Task("", JobState.RUNNING, "RUNNING", submit_s=T0 + 4000, start_s=T0 + 4300)
     JobStore(past.state).save(WatchedJob("t-20", 20, T0 + 4000.0, name="train", tasks={"": task}))

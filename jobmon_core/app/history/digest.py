@@ -6,7 +6,7 @@ import time
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.app.history.look import earlier_runs
+from jobmon_core.app.history.look import runs_like
 from jobmon_core.app.jobs.find import StateGroup, group_of
 from jobmon_core.app.jobs.overview import overview
 from jobmon_core.app.live.job_view import job_view
@@ -114,7 +114,7 @@ def _slower(history: History, runs: Sequence[HistoryRecord]) -> Iterator[str]:
         if run.step_s is not None:
             latest.setdefault(run.label, run)
     for name, run in sorted(latest.items(), key=lambda each: -each[1].run_s)[:_MAX_NAMES]:
-        for finding in unusual(run, earlier_runs(history, name, run.ended_s), str(run.ref)):
+        for finding in unusual(run, runs_like(history, name, "", run.ended_s), str(run.ref)):
             if finding.id == SLOWER:
                 yield f"{name} ({run.ref}): {finding.text.partition(': ')[2] or finding.text}"
 

@@ -109,25 +109,37 @@ def _by_outcome(history: History, wanted: Wanted, by: str) -> dict[str, list[Run
 
 
 def run_among(ctx: Context, argument: str) -> Among:
-    """Return the latest run of a job, as far as it has come, and the earlier runs of its name.
+    """Return the latest run of a job, as far as it has come, and earlier runs of its name or script.
 
     Raises:
         UnknownJob: the history has no such run.
     """
     with open_history(ctx.home.history) as history:
         run = _running(ctx, argument) or _run(ctx, history, argument)
-        earlier = earlier_runs(history, run.label, run.ended_s)
+        earlier = runs_like(history, run.label, run.script, run.ended_s)
         parts = _runs_of_work(history, run)
         around = history.records(Wanted(since_s=(run.ended_s or 0) - WINDOW_S, until_s=run.ended_s))
     found: list[Finding] = []
     if run.ended_s is not None:  # until then, its monitor judges what can be judged
-        found = [*unusual(run, earlier, argument), *map(_blamed, blamed_node(run, around))]
+        of_name = [each for each in earlier if each.label == run.label]
+        found = [*unusual(run, of_name, argument), *map(_blamed, blamed_node(run, around))]
     return Among(run, earlier, found, lineage_cost(parts))
 
 
-def earlier_runs(history: History, name: str, until_s: float | None) -> list[HistoryRecord]:
-    """Return the last runs of a name that ended before a time, the last first."""
-    return history.records(Wanted(until_s=until_s, name=literal(name)), _MAX_ALIKE)
+def runs_like(
+    history: History, name: str, script: str, until_s: float | None, limit: int = _MAX_ALIKE
+) -> list[HistoryRecord]:
+    """Return runs of a name, or of a script with this digest, that ended before then, the last first.
+
+    The names that sbatch gives to commands say nothing.
+    """
+    before = Wanted(until_s=until_s)
+    found = []
+    if name not in NAMES_OF_SBATCH:
+        found = history.records(before._replace(name=literal(name)), limit)
+    if script and len(found) < limit:
+        found += history.records(before._replace(script=script), limit)
+    return sorted({run.key: run for run in found}.values(), key=lambda run: -(run.ended_s or 0))[:limit]
 
 
 def _runs_of_work(history: History, run: HistoryRecord) -> list[HistoryRecord]:
@@ -171,11 +183,8 @@ def experience(ctx: Context, name: str, script: str) -> tuple[list[HistoryRecord
     """Return the runs of a name, or of a script with this digest, and the nodes that are suspect now."""
     now_s = ctx.clock.now()
     with open_history(ctx.home.history) as history:
-        found = history.records(Wanted(script=script), _MAX_LIKE) if script else []
-        if name not in NAMES_OF_SBATCH:
-            found += history.records(Wanted(name=literal(name)), _MAX_LIKE)
+        alike = runs_like(history, name, script, None, _MAX_LIKE)
         recent = history.records(Wanted(since_s=now_s - WINDOW_S))
-    alike = sorted({run.key: run for run in found}.values(), key=lambda run: -(run.ended_s or 0))
     return alike, nodes_to_avoid(recent, now_s)
 
 

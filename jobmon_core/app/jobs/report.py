@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.ending.measured_use import MAX_CLOCK_SKEW_S, node_histories
-from jobmon_core.app.history.look import earlier_runs
+from jobmon_core.app.history.look import runs_like
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import (
     current_status,
@@ -117,7 +117,7 @@ def with_alike(ctx: Context, data: ReportData) -> ReportData:
         StorageFailed: the history cannot be read.
     """
     with open_history(ctx.home.history) as history:
-        return replace(data, alike=tuple(earlier_runs(history, data.job.label, data.window.end_s)))
+        return replace(data, alike=tuple(runs_like(history, data.job.label, "", data.window.end_s)))
 
 
 def _sound(live: LiveTask) -> LiveTask:
