@@ -66,11 +66,15 @@ class CloudNotices:
         *,
         address: str = LINK_LOCAL,
         dmi: str = "/sys/class/dmi/id",
+        timeout_s: float = _TIMEOUT_S,
     ) -> None:
-        """Ask nothing yet; ``earlier`` is what an agent before this one has seen."""
+        """Ask nothing yet; ``earlier`` is what an agent before this one has seen.
+
+        ``timeout_s`` is that of each request, in seconds.
+        """
         readers = {"aws": self._read_aws, "gcp": self._read_gcp, "azure": self._read_azure}
         self._read = readers.get(cloud_of(cloud, dmi))
-        self._signal, self._address = signal_name, address
+        self._signal, self._address, self._timeout_s = signal_name, address, timeout_s
         self._polling, self._polled_s = proc.Background(), 0.0
         self._token = ""  # of AWS
         self._found = self.notice = earlier  # what the service says; the same with what was done about it
@@ -102,7 +106,7 @@ class CloudNotices:
     def _ask(self, path: str, headers: dict[str, str], method: str = "GET") -> str | None:
         """Return an answer of success, None for "not found"; OSError for everything else."""
         url, name = f"http://{self._address}{path}", "the metadata service"
-        answer = send(method, HttpRequest(url, name, b"", "jobmon", headers=headers), _TIMEOUT_S)
+        answer = send(method, HttpRequest(url, name, b"", "jobmon", headers=headers), self._timeout_s)
         if not isinstance(answer, HttpResponse):
             raise OSError(answer.why)
         if answer.status == _UNAUTHORIZED:

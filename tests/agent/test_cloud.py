@@ -39,10 +39,9 @@ from tests.support.metadata_service import (
     Service,
     wrapped,
 )
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 ENDS_S = 1_796_040_264.0  # 2026-11-30 12:04:24 UTC
-LATE_S = 60.0  # a reading takes about three seconds, and the machine may be busy
 
 
 def is_reading() -> bool:
@@ -52,15 +51,24 @@ def is_reading() -> bool:
 class Node:
     """A node in a cloud, and the agent on it."""
 
-    def __init__(self, cloud: str, answers: dict[str, Any], dmi: Path, **options: object) -> None:
-        self.cloud, self.answers, self.dmi = cloud, answers, dmi
+    def __init__(
+        self,
+        cloud: str,
+        answers: dict[str, Any],
+        dmi: Path,
+        *,
+        timeout_s: float = PATIENCE_S,
+        **options: object,
+    ) -> None:
+        self.cloud, self.answers, self.dmi, self.timeout_s = cloud, answers, dmi, timeout_s
         self.service = Service(lambda: self.answers)
         self.address = f"127.0.0.1:{self.service.server_port}"
         self.now_s = 1000.0
         self.notices = self.agent(**options)
 
     def agent(self, **options: object) -> CloudNotices:
-        return CloudNotices(self.cloud, address=self.address, dmi=str(self.dmi), **options)  # type: ignore[arg-type]  # the test names them
+        where = {"address": self.address, "dmi": str(self.dmi), "timeout_s": self.timeout_s}
+        return CloudNotices(self.cloud, **where, **options)  # type: ignore[arg-type]  # the test names them
 
     def look(
         self, answers: dict[str, Any] | None = None, processes: Collection[tuple[int, int]] = ()
@@ -70,7 +78,7 @@ class Node:
             self.answers = answers
         self.now_s += 10
         self.notices.look(self.now_s, processes)
-        eventually(lambda: not is_reading(), LATE_S)
+        eventually(lambda: not is_reading())
         self.notices.look(self.now_s, processes)
         return self.notices.notice
 
@@ -174,7 +182,8 @@ BAD = [
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: str(getattr(bad, "__name__", bad))[:40])
 def test_no_usable_answer_says_nothing_and_why_is_reported(bad: object, dmi: Path) -> None:
     """Neither that there is a notice, nor that there is none any more."""
-    node = Node("aws", AWS | {AWS_ACTION: bad}, dmi)
+    timeout_s = 3.0 if bad is _hang else PATIENCE_S
+    node = Node("aws", AWS | {AWS_ACTION: bad}, dmi, timeout_s=timeout_s)
     assert node.look() is None
     assert node.notices.unavailable[0].startswith("cloud notices: ")
     known = node.look(AWS | {AWS_ACTION: SPOT})
