@@ -172,7 +172,8 @@ def names(ray: RealRay) -> list[str]:
 
 def starts(folder: Path) -> list[int]:
     """Return the first step of each start."""
-    return [int(line) for line in (folder / "starts").read_text("utf-8").split()]
+    path = folder / "starts"
+    return [int(line) for line in path.read_text("utf-8").split()] if path.exists() else []
 
 
 @pytest.fixture(scope="module")
@@ -256,7 +257,7 @@ def test_a_killed_caller_that_calls_again_goes_on_and_a_stopped_job_ends(ray: Re
     first = call(ray, home, "killed", folder)
     eventually(folder.exists, PATIENCE_S)
     (folder / "go").touch()
-    eventually(lambda: folder.exists() and len(starts(folder)) == 2, PATIENCE_S)
+    eventually(lambda: len(starts(folder)) == 2, PATIENCE_S)
     first.kill()
     found = json.loads(call(ray, home, "killed", folder).result())
     assert (found["success"], found["total_retries"]) == (True, 1)
@@ -310,7 +311,7 @@ def test_a_job_out_of_sight_of_ray_is_not_started_twice(ray: RealRay, shared: Pa
     found = json.loads(caller.result())
     assert (found["success"], found["total_retries"]) == (False, 0)
     assert "nothing proves that its processes have ended" in found["reason"]
-    assert (folder / "alive").stat().st_mtime > lost_s  # it ran on
+    eventually(lambda: (folder / "alive").stat().st_mtime > lost_s, PATIENCE_S)  # it runs on
     assert starts(folder) == [1]
 
 

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +18,7 @@ from typing import Any, Self
 import psutil
 
 from tests.support.loopback import free_ports
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 _VENV = CHECKOUT / ".venv-ray"
@@ -249,11 +249,13 @@ def _sweep() -> None:
 
 
 def _kill_all(folder: Path) -> None:
-    for _ in range(5):  # what is killed may have started more
-        if not (found := _processes_of(folder)):
-            return
-        _kill(found)
-    raise AssertionError(f"these processes of Ray do not end: {_processes_of(folder)}")
+    """Kill all at one moment, as a power cut does: none must see another one's death, and tell of it."""
+    stopped: set[psutil.Process] = set()
+    while new := {*_processes_of(folder)} - stopped:
+        _signal(new, signal.SIGSTOP)
+        stopped |= new
+    _signal(stopped, signal.SIGKILL)
+    eventually(lambda: not _processes_of(folder))
 
 
 def _processes_of(folder: Path) -> list[psutil.Process]:
@@ -266,7 +268,11 @@ def _processes_of(folder: Path) -> list[psutil.Process]:
 
 
 def _kill(processes: list[psutil.Process]) -> None:
+    _signal(processes, signal.SIGKILL)
+    psutil.wait_procs(processes, timeout=PATIENCE_S)
+
+
+def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
     for process in processes:
-        with suppress(psutil.NoSuchProcess):
-            process.send_signal(signal.SIGKILL)
-    psutil.wait_procs(processes, timeout=30)
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            process.send_signal(number)
