@@ -40,7 +40,7 @@ def test_its_commands_run(tmp_path: Path) -> None:
         config.chmod(0o600)
         assert shell.jobmon("submit", "train.sbatch").returncode == 0
         for line in command_lines():
-            shell.jobmon("wait", "latest", "--for", "120s")  # a stage that waits has no log yet
+            shell.jobmon("wait", "latest", "--for", "300s")  # a stage that waits has no log yet
             done = shell.line(line, PATH=f"{shell.programs}:{os.environ['PATH']}")
             assert done.returncode == 0, (line, done)
         eventually((shell.work / "TRAINED").exists)

@@ -22,7 +22,7 @@ from tests.support.lineages import (
     save,
 )
 from tests.support.processes import processes_of
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 SCRIPT = """\
 #!/bin/bash
@@ -56,9 +56,9 @@ def ended(ctx: Context) -> bool:
 
 def test_a_job_is_restarted_from_a_checkpoint_and_its_attempts_are_listed(ctx: Context) -> None:
     first = api.submit("job.sh")
-    api.wait(first.job_id, at_most_s=60)
+    api.wait(first.job_id, at_most_s=PATIENCE_S)
     second = api.restart(first.job_id, from_="ckpt/step_100.pt")
-    api.wait(second.job_id, at_most_s=60)
+    api.wait(second.job_id, at_most_s=PATIENCE_S)
     path = Path.cwd() / "ckpt/step_100.pt"
     assert Path(f"out-{second.job_id}.txt").read_text(encoding="ascii") == f"from {path} \n"
     before, after = api.attempts(second.job_id)
@@ -73,7 +73,7 @@ def test_what_cannot_be_restarted_is_an_error(ctx: Context) -> None:
     job = api.submit("job.sh")
     with pytest.raises(api.JobmonError, match="part of no lineage"):
         api.attempts(job.job_id)
-    api.wait(job.job_id, at_most_s=60)
+    api.wait(job.job_id, at_most_s=PATIENCE_S)
     with pytest.raises(api.JobmonError, match="is no checkpoint that jobmon knows"):
         api.restart(job.job_id, "ckpt/step_9.pt")
     eventually(lambda: ended(ctx))

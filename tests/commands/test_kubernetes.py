@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -182,7 +183,7 @@ def test_a_job_that_fails_by_no_fault_of_its_own_goes_on_as_another_when_its_pod
         assert "2 attempts; ended: It succeeded" in shown
     eventually(lambda: len(user.discord.received()) == 2)
     failed, done_text = map(read, user.discord.received())
-    assert "Restart: attempt 1 starts in 1s" in failed
+    assert re.search("Restart: attempt 1 starts in [01]s", failed)  # the decision may be a second old
     assert "Finished with attempt 1." in done_text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -143,7 +144,7 @@ def test_a_job_that_asks_for_another_attempt_goes_on_to_the_end_of_that(
     eventually(lambda: len(titles(user)) == 2)
     first, last = map(read, user.discord.received())
     assert "train (1) failed" in first
-    assert "Restart: attempt 1 starts in 1s" in first
+    assert re.search("Restart: attempt 1 starts in [01]s", first)  # the decision may be a second old
     assert "train (2) completed" in last
     assert "Finished with attempt 1." in last
     assert len(pbs.jobs()) == 2

@@ -158,7 +158,7 @@ def test_a_restart_that_is_due_can_be_called_off(user: Shell) -> None:
     job = due(user)
     assert user.jobmon("wait", job, "--for", "0s").returncode == 3
     assert user.jobmon("restart", "--off", job).returncode == 0
-    assert user.jobmon("wait", job, "--for", "60s").returncode == 1
+    assert user.jobmon("wait", job, "--for", "300s").returncode == 1
     assert "restart" not in user.jobmon("status").stdout
     assert "ended: by `jobmon restart --off`" in user.jobmon("restarts", job).stdout
     eventually(lambda: not list(processes_of(user.home)))
@@ -171,7 +171,8 @@ def test_a_restart_that_is_due_can_be_made_at_once(user: Shell) -> None:
     assert "hunter2" not in done.stderr
     second = str(int(job) + 1)
     eventually(lambda: f"went on as {second}" in user.jobmon("status").stdout)
-    eventually((user.work / f"out-{second}.txt").exists)
+    log = user.work / f"out-{second}.txt"
+    eventually(lambda: log.exists() and "\n" in output(user, second))
     assert output(user, second).startswith(f"attempt 1 from {user.work}/ckpt/step_100.pt \n")
     assert [each.number for each in lineage(user).attempts] == [0, 1]
     user.jobmon("restart", "--off", job)
