@@ -353,9 +353,10 @@ def test_nothing_of_the_home_is_changed_by_looking(ctx: Context, web: Web) -> No
 
 
 def _worker(web: Web) -> str:
-    """Return the PID of the process that makes the pages; empty if there is none."""
-    children = Path(f"/proc/{web.process.pid}/task/{web.process.pid}/children").read_text().split()
-    return next(iter(children), "")
+    """Return the PID of the process that makes the pages, once there is one."""
+    children = Path(f"/proc/{web.process.pid}/task/{web.process.pid}/children")
+    eventually(lambda: children.read_text() != "")
+    return children.read_text().split()[0]
 
 
 def test_a_crash_of_what_makes_the_pages_is_survived(web: Web) -> None:
@@ -510,9 +511,11 @@ def test_no_visitor_no_work(web: Web) -> None:
         fields = [path.read_text().rpartition(")")[2].split() for path in paths]
         return sum(int(each[11]) + int(each[12]) for each in fields)
 
+    def rests() -> bool:
+        before, began_s = cpu_ticks(), time.monotonic()
+        while time.monotonic() - began_s < 2:
+            time.sleep(0.5)
+        return cpu_ticks() == before
+
     assert web.ask("/").status == 200
-    eventually(lambda: Path(f"/proc/{_worker(web)}/wchan").exists())
-    before, began_s = cpu_ticks(), time.monotonic()
-    while time.monotonic() - began_s < 2:
-        time.sleep(0.5)
-    assert cpu_ticks() == before
+    eventually(rests)  # on a busy machine, the last answer may still be cleared away
