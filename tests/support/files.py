@@ -7,6 +7,14 @@ from contextlib import suppress
 from pathlib import Path
 
 
+def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
+    """Write a file that others may be reading: they see the earlier one, or all of this one."""
+    new = path.with_name(f".{path.name}.new")
+    new.write_text(text, encoding="utf-8")
+    new.chmod(mode)
+    new.replace(path)
+
+
 def contents(folder: Path) -> dict[Path, bytes]:
     """Return the content of the files below a folder, without those that are removed meanwhile."""
     found = {}

@@ -16,8 +16,9 @@ from jobmon_core.context import Context
 from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.store.home import Home
+from tests.support.files import write_whole
 from tests.support.processes import monitors_of, processes_of
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import PATIENCE_S, eventually
 
 PATIENTLY = '"$@" patiently'  # on busy machines the command must wait longer for another monitor
 LAUNCH = """
@@ -66,9 +67,7 @@ class Login:
                     os.kill(pid, signal.SIGKILL)
 
     def configure(self, **sections: object) -> None:
-        path = self.ctx.home.config
-        path.write_text(json.dumps(sections), encoding="ascii")
-        path.chmod(0o600)
+        write_whole(self.ctx.home.config, json.dumps(sections), 0o600)
 
     def launch(
         self, jobs: str = "a", through: str = '"$@"', at_most: int = 0, **environment: str
@@ -95,6 +94,8 @@ class Login:
         )
 
     def pid(self, job_id: str = "a") -> int:
+        """Return the PID of the owner of a job, once it has one: a handover may be under way."""
+        eventually(lambda: self.ctx.owner_record(job_id).read() is not None)
         found = self.ctx.owner_record(job_id).read()
         assert found is not None
         return found[0].pid
@@ -104,7 +105,12 @@ class Login:
 
     def alive(self) -> dict[str, int]:
         """Return the PID of the living monitor of each job."""
-        return {job_id: self.pid(job_id) for job_id in self.jobs if self.health(job_id) is Health.ALIVE}
+        shown = {job_id: job_status(self.ctx, self.ctx.store.load(job_id)) for job_id in self.jobs}
+        return {
+            job_id: each.owner.pid
+            for job_id, each in shown.items()
+            if each.owner and each.health is Health.ALIVE
+        }
 
     def monitors(self) -> set[int]:
         """Return the monitor processes of this user, whether they own jobs or not."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tests.support.files import write_whole
 from tests.support.processes import kill_monitors
 from tests.support.shell import Shell
 
@@ -17,9 +18,7 @@ def configure(shell: Shell, **trackers: str) -> None:
     """Write a configuration with short intervals; ``trackers`` are the servers that may be asked."""
     section = {"trackers": trackers} if trackers else {}
     config = {"poll": {"running_s": 5, "pending_s": 5}, "agent": {"enabled": False}, **section}
-    path = shell.home / "config.json"
-    path.write_text(json.dumps(config), encoding="utf-8")
-    path.chmod(0o600)
+    write_whole(shell.home / "config.json", json.dumps(config), 0o600)
 
 
 @contextmanager

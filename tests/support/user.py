@@ -20,6 +20,7 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status, list_jobs
 from jobmon_core.store.jobs import JobStore
 from tests.support.fake_discord import FakeDiscord
+from tests.support.files import write_whole
 from tests.support.processes import is_running, kill_monitors
 from tests.support.waiting import PATIENCE_S, eventually
 from tests.support.warm_jobmon import run_jobmon, run_program
@@ -49,9 +50,7 @@ class User:
             "agent": {"enabled": False},
             **sections,
         }
-        path = self.home / "config.json"
-        path.write_text(json.dumps(config), encoding="utf-8")
-        path.chmod(0o600)
+        write_whole(self.home / "config.json", json.dumps(config), 0o600)
 
     def run(self, *argv: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the user's folder, whether it fails or not."""
@@ -109,6 +108,14 @@ class User:
         """Wait until Slurm shows a job in a state."""
         listing = ("squeue", "-h", "-t", "all", "-j", str(job_id), "-o", "%T")
         eventually(lambda: state in self.run(*listing).stdout.split(), timeout_s)
+
+    def at_its_limit(self, job_id: int | str) -> None:
+        """Bring a running job to its time limit, unless it gets there before."""
+        update = ("scontrol", "update", f"jobid={job_id}", "endtime=now")  # fails in the second of the start
+        listing = ("squeue", "-h", "-t", "all", "-j", str(job_id), "-o", "%T")
+        eventually(
+            lambda: self.run(*update).returncode == 0 or "TIMEOUT" in self.run(*listing).stdout.split()
+        )
 
     def watched_as(self, job_id: int | str, raw_state: str, timeout_s: float = PATIENCE_S) -> None:
         """Wait until jobmon has seen a job in a state."""
