@@ -395,7 +395,7 @@ def test_what_else_matched_is_named_unless_it_only_reports_an_end(logs: tuple[Pa
     )
     found = look(FAILED, logs)
     assert "srun_error.task_exit" in found.symptoms
-    assert found.also_seen == ("A DataLoader worker died",)
+    assert found.also_seen == ("A data loading worker died",)
 
 
 _CRASH = """\

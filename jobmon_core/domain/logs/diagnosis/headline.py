@@ -91,7 +91,7 @@ def _message(line: str, code_line: str) -> str:
     if error is None:
         return line if " " in line and not line.startswith("terminate called") else ""
     name, text = error[1], _ERRNO.sub("", error[2] or "")
-    if not text:
+    if not text or re.fullmatch(r"\w+:", text):  # the message follows in further lines
         return f"{name}: {code_line}" if code_line.startswith("assert ") else ""
     return text if name in _VAGUE_TYPES else f"{name}: {text}"
 

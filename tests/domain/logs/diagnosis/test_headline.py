@@ -78,7 +78,10 @@ def test_a_failed_assertion_without_a_message_is_shown_by_its_code() -> None:
     assert what_failed_in_log(proved_by(*lines)) == "AssertionError: assert n > 0"
 
 
-@pytest.mark.parametrize("line", ["EOFError", "Killed", "", "terminate called without an active exception"])
+@pytest.mark.parametrize(
+    "line",
+    ["EOFError", "Killed", "", "terminate called without an active exception", "RuntimeError: Command:"],
+)
 def test_a_line_that_says_less_than_the_title_is_no_fact(line: str) -> None:
     assert what_failed_in_log(proved_by(line)) == ""
 
