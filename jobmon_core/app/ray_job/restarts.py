@@ -19,6 +19,7 @@ from jobmon_core.app.ray_job.checkpoints import newest_complete
 from jobmon_core.app.ray_job.look import end_of, find_job, is_stalled, log_of, unknown
 from jobmon_core.app.remote.ray_cluster import TO_RAY
 from jobmon_core.app.remote.submitting import next_request
+from jobmon_core.app.restarts.submit_attempt import ALL_SUBMISSIONS
 from jobmon_core.domain.errors import SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job.job_settings import MAX_DELAY_S, RestartMode, RestartSettings
@@ -285,11 +286,11 @@ class AutoRestart:
 
     def _submit(self, number: int, request: Description, picked: PickedCheckpoint | None) -> str:
         lineages, name = self._ctx.lineages, str(request["submission_id"])
-        with lineages.locked(self._id):
-            now = lineages.load(self._id)
-            if now.ended_why or now.is_held or now.attempt(number):
+        with lineages.locked(self._id), lineages.locked(ALL_SUBMISSIONS):
+            now, since_s = lineages.load(self._id), self._ctx.clock.now()
+            is_late = due_s(lineages.readable(), since_s) > since_s  # another caller was first
+            if is_late or now.ended_why or now.is_held or now.attempt(number):
                 return ""
-            since_s = self._ctx.clock.now()
             submitted, entry = submit_through(self._api, request), None
             with suppress(RayFailed):
                 entry = self._api.job(name)
