@@ -60,7 +60,7 @@ def answer(world: Json, arguments: list[str], stdin: str) -> NoReturn:
     """Raise Ended; what the command changes is changed in ``world``."""
     options, (verb, *words) = _read(arguments)
     if verb == "config":
-        _end("lab\n" if words[0] == "current-context" else "ml")
+        _end(f"{options.get('--context', 'lab')}/ml")
     for rule in world["rules"]:
         if all(word in " ".join(arguments) for word in rule["words"]):
             _end(rule["stdout"], rule["stderr"], rule["rc"])

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.job.restart.model import ProcessesLeft
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import NotListed, Unreachable
+from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.scheduler.base import Untraceable
 from jobmon_core.scheduler.json_values import dicts, text
 from jobmon_core.scheduler.kubernetes.kubectl import Kubectl, KubeFailed
-from jobmon_core.scheduler.kubernetes.objects import read_list
 from jobmon_core.scheduler.kubernetes.pods import is_seen_to_end
 from jobmon_core.scheduler.kubernetes.records import KubeJobFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
-    from jobmon_core.scheduler.base import BackendResources, CutOffSubmission
+    from jobmon_core.scheduler.base import BackendResources
     from jobmon_core.scheduler.kubernetes.objects import Pod
 
 _NO_HOLD = "jobs on Kubernetes are not held: `kubectl patch` sets spec.suspend"
@@ -40,12 +39,12 @@ class KubeControl:
             if job is None:
                 errors.append(f"the record of job {ref} cannot be read")
                 continue
-            folder.note_cancelled()
+            folder.cancelled.touch()
             try:
                 Kubectl(job.service).text("delete", job.full_name, "--wait=false")
             except KubeFailed as error:
                 if not error.is_absence_of(job.name):
-                    folder.note_cancelled(is_so=False)
+                    folder.cancelled.unlink(missing_ok=True)
                     errors.append(str(error))
         return "; ".join(errors)
 
@@ -61,12 +60,7 @@ class KubeControl:
         jobs = [(each.job_id, each.registered()) for each in folders if not each.status().is_final]
         return {JobRef(number): job.full_name for number, job in jobs if job and job.service == self.service}
 
-    def find_submission(
-        self,
-        submission: CutOffSubmission,  # noqa: ARG002 - see below
-        others: Collection[JobRef],  # noqa: ARG002 - likewise
-        now_s: float,  # noqa: ARG002 - likewise
-    ) -> JobRef | NotListed | Untraceable | Unreachable:
+    def find_submission(self, submission: object, others: object, now_s: float) -> Untraceable:  # noqa: ARG002 - for none
         """See `JobControl`; its submissions are found by their names instead."""
         return Untraceable("jobs on Kubernetes are found by their names")
 
@@ -80,7 +74,7 @@ def processes_left(
     if job is None or not job.uid:
         return Unreachable("its record cannot be read, or Kubernetes has never shown it")
     try:
-        _, pods = read_list(kubectl.json("get", "pods")) or ([], [])
+        _, pods = kubectl.objects("get", "pods")
         own = [pod for pod in pods if pod.is_of(job.uid) or pod.uid == job.uid]
         if alive := next((pod for pod in own if not pod.has_ended), None):
             return Unreachable(f"pod {alive.name} on node {alive.node or '(none yet)'} has not ended")
@@ -94,10 +88,9 @@ def processes_left(
 
 def _nodes_to_ask(pods: Sequence[Pod], seen: str) -> list[str]:
     """The nodes of pods whose end no node reported: of those that are gone, too."""
-    reported = {pod.node for pod in pods if is_seen_to_end(pod)}
-    nodes = dict.fromkeys((*(pod.node for pod in pods), *seen.split(",")))
     unsure = {pod.node for pod in pods if not is_seen_to_end(pod)}
-    return [node for node in nodes if node and (node in unsure or node not in reported)]
+    sure = {pod.node for pod in pods} - unsure
+    return [node for node in dict.fromkeys((*unsure, *seen.split(","))) if node and node not in sure]
 
 
 def _doubt_about(kubectl: Kubectl, node: str) -> str:
@@ -105,7 +98,7 @@ def _doubt_about(kubectl: Kubectl, node: str) -> str:
         shown = kubectl.json("get", "nodes", node)
     except KubeFailed as error:
         return f"its pod is gone, and node {node} cannot be asked: {error}"
-    for each in dicts(shown, "status", "conditions"):
-        if text(each, "type") == "Ready" and text(each, "status") == "True":
-            return ""
+    conditions = {text(each, "type"): text(each, "status") for each in dicts(shown, "status", "conditions")}
+    if conditions.get("Ready") == "True":
+        return ""
     return f"Kubernetes does not hear of node {node}, where its pod may still run"

@@ -3,33 +3,29 @@
 Each line comes with its time (``--timestamps``), so what follows the last copied line can be asked for.
 Kubernetes keeps the log of a container only until the one after the next restart (``--previous``), and none
 of a pod that is gone: what a container printed before its restart is copied first.
-
-A copy may be slow: `copy_logs` stops when its time is over, and each look begins with another log.
 """
 
 from __future__ import annotations
 
 import os
-import random
 import re
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.scheduler.kubernetes.kubectl import KubeFailed
-from jobmon_core.scheduler.numbered_files import write_record
+from jobmon_core.scheduler.kubernetes.records import PodLog
 from jobmon_core.system.files import open_private
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from jobmon_core.scheduler.kubernetes.kubectl import Kubectl
     from jobmon_core.scheduler.kubernetes.objects import Container, Pod
-    from jobmon_core.scheduler.kubernetes.records import Followed, KubeJobFolder
+    from jobmon_core.scheduler.kubernetes.records import Followed
 
-_WITHIN_S = 30.0  # of one look, for the logs of all jobs
 _TIMEOUT_S = 20.0
 _MAX_BYTES = 4 << 20  # of one answer
 _FIRST_LINES = 20_000  # of a log that is new to jobmon
@@ -39,74 +35,40 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)")
 GAP = b"[jobmon: lines of the log are missing here; `kubectl logs` has them as long as the pod is there]\n"
 
 
-@dataclass(frozen=True, slots=True)
-class PodLog:
-    """How far the log of a pod was copied."""
-
-    slot: int  # of its file
-    pod: str
-    last: str = ""  # the time of the last copied line, RFC 3339 with nanoseconds
-    same: int = 0  # how many lines with this time were copied
-    restarts: int = 0  # of its container, when it was copied
-    is_done: bool = False
-    is_begun: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CopyState:
-    """Of one job, by the uids of its pods."""
-
-    pods: dict[str, PodLog] = field(default_factory=dict)
+def copy_logs(kubectl: Kubectl, job: Followed, deadline_s: float) -> dict[str, PodLog]:
+    """Add what the containers of a job have printed since the last look, until a monotonic time."""
+    logs = dict(job.before.logs)
+    for pod in sorted(job.pods, key=lambda each: (each.created_s or 0, each.name)):
+        container = next((each for each in pod.containers if each.name == pod.main), None)
+        if time.monotonic() > deadline_s or not (container and container.has_started):
+            continue
+        known = logs.get(pod.uid) or PodLog(_slot(logs, job, pod))
+        if known.slot >= _MAX_PODS or known.is_done:
+            continue
+        path = log_file(job.folder.path, known.slot)
+        if pod.uid not in logs and path.exists():
+            _append(path, f"[jobmon: pod {pod.name} begins here]\n".encode())
+        logs[pod.uid] = _copy(kubectl, path, known, pod, container)
+    return logs
 
 
-def copy_logs(kubectl: Kubectl, jobs: Sequence[Followed]) -> None:
-    """Add what the containers have printed since the last look, first of jobs that have just ended."""
-    deadline_s = time.monotonic() + _WITHIN_S
-    order = list(jobs)
-    random.shuffle(order)
-    for job in sorted(order, key=lambda each: not each.after.is_final):
-        before = job.folder.read("logs.json", CopyState) or CopyState()
-        state = _with_slots(before, job)
-        for pod in sorted(job.pods, key=lambda each: each.created_s or 0):
-            if time.monotonic() > deadline_s:
-                break
-            container = next((each for each in pod.containers if each.name == pod.main), None)
-            known = state.pods.get(pod.uid)
-            if known and not known.is_done and container and container.has_started:
-                copied = _copy(kubectl, job.folder, known, pod, container)
-                state = CopyState({**state.pods, pod.uid: copied})
-        if state != before:
-            write_record(job.folder.path / "logs.json", state, durable=False)
-
-
-def log_file(folder: KubeJobFolder, slot: int) -> Path:
+def log_file(folder: Path, slot: int) -> Path:
     """The copy for the first pod of a job (0), or for one beside it."""
-    return folder.log if slot == 0 else folder.path / f"pod-{slot}.log"
+    return folder / (f"pod-{slot}.log" if slot else "job.log")
 
 
-def _with_slots(state: CopyState, job: Followed) -> CopyState:
+def _slot(logs: Mapping[str, PodLog], job: Followed, pod: Pod) -> int:
     """A pod that follows another one continues its file; pods side by side have one each."""
-    alive, has_several = {pod.uid for pod in job.pods if not pod.has_ended}, job.job.has_several_pods
-    for pod in sorted(job.pods, key=lambda each: (each.index.zfill(6), each.created_s or 0, each.name)):
-        if pod.uid not in state.pods:
-            follows = not has_several or not pod.has_ended
-            used = {log.slot for uid, log in state.pods.items() if uid in alive or not follows}
-            slot = _slot(pod, used, is_alone=not has_several)
-            state = CopyState({**state.pods, pod.uid: PodLog(slot, pod.name)})
-    return CopyState({uid: log for uid, log in state.pods.items() if log.slot < _MAX_PODS})
-
-
-def _slot(pod: Pod, used: set[int], *, is_alone: bool) -> int:
-    if pod.index.isdecimal() and not is_alone:
+    has_several = job.job.has_several_pods
+    if pod.index.isdecimal() and has_several:
         return int(pod.index)
+    alive = {each.uid for each in job.pods if not each.has_ended}
+    follows = not has_several or not pod.has_ended
+    used = {log.slot for uid, log in logs.items() if uid in alive or not follows}
     return next(number for number in range(len(used) + 1) if number not in used)
 
 
-def _copy(kubectl: Kubectl, folder: KubeJobFolder, known: PodLog, pod: Pod, container: Container) -> PodLog:
-    path = log_file(folder, known.slot)
-    if not known.is_begun and path.exists():
-        _append(path, f"[jobmon: pod {pod.name} begins here]\n".encode())
-    known = replace(known, is_begun=True)
+def _copy(kubectl: Kubectl, path: Path, known: PodLog, pod: Pod, container: Container) -> PodLog:
     try:
         if container.restarts > known.restarts:
             if container.restarts > known.restarts + 1 and known.last:
@@ -123,9 +85,11 @@ def _copy(kubectl: Kubectl, folder: KubeJobFolder, known: PodLog, pod: Pod, cont
 
 def _added(kubectl: Kubectl, path: Path, known: PodLog, pod: Pod, *, previous: bool) -> PodLog:
     """Append the lines after the last one that was copied."""
-    which = ("--since-time=" + _second(known.last),) if known.last else (f"--tail={_FIRST_LINES}",)
-    before = ("--previous",) if previous else ()
-    options = ("-c", pod.main, "--timestamps", f"--limit-bytes={_MAX_BYTES}", *before, *which)
+    options = ["-c", pod.main, "--timestamps", f"--limit-bytes={_MAX_BYTES}", f"--tail={_FIRST_LINES}"]
+    if known.last:  # from the beginning of its second
+        options[-1] = "--since-time=" + _TIME.sub(r"\1\3", known.last)
+    if previous:
+        options.append("--previous")
     said = kubectl.text("logs", pod.name, *options, timeout_s=_TIMEOUT_S)
     lines = said.splitlines(keepends=True)
     is_full = len(said.encode()) >= _MAX_BYTES - 4  # the last character may be cut
@@ -159,11 +123,6 @@ def _after(lines: Sequence[str], known: PodLog) -> tuple[list[str], str, int]:
         new.append(words)
         last, same = at, same + 1 if at == last else 1
     return new, last, same
-
-
-def _second(at: str) -> str:
-    """The beginning of the second of a time."""
-    return _TIME.sub(r"\1\3", at)
 
 
 def _key(at: str) -> str:

@@ -1,23 +1,25 @@
 """What jobmon keeps of the jobs on Kubernetes, see `JobFolder`.
 
-FOLDER/7/logs.json   how far the log of each pod of job 7 was copied
-FOLDER/7/job.log     the copy for its first pod; pod-1.log, pod-2.log ... for those beside it
+FOLDER/7/job.log     the copy of the log of its first pod; pod-1.log, pod-2.log ... of those beside it
+FOLDER/7/cancelled   the user had jobmon delete it
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler import services
 from jobmon_core.scheduler.base import RemoteJob
-from jobmon_core.scheduler.kubernetes.pods import PodEnd  # noqa: TC001 - json_codec reads the hints
+from jobmon_core.scheduler.kubernetes.pods import Reading  # noqa: TC001 - json_codec reads the hints
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Self
 
-    from jobmon_core.scheduler.kubernetes.objects import Pod
+    from jobmon_core.scheduler.kubernetes.objects import KubeObject, Pod
 
 FURTHER_LOGS = "pod-*.log"
 
@@ -26,7 +28,7 @@ FURTHER_LOGS = "pod-*.log"
 class Registered(services.RegisteredJob):
     """What identifies a job; ``uid`` is empty until the cluster has shown a submission."""
 
-    kind: str  # see `reading.WORDS`
+    kind: str  # see `reading.KINDS`
     name: str
     uid: str = ""
     at_s: float = 0.0
@@ -35,6 +37,12 @@ class Registered(services.RegisteredJob):
     retries: int = 0
     command: str = ""
     token: str = ""  # of jobmon's submission; it is in an annotation of the object
+
+    @classmethod
+    def of(cls, service: str, kind: str, found: KubeObject, token: str = "") -> Self:
+        """An object as the cluster shows it, or as it is to be created."""
+        known = (found.created_s, found.completions, found.retries, found.command, token)
+        return cls(service, kind, found.name, found.uid, time.time(), *known)
 
     @property
     def has_several_pods(self) -> bool:
@@ -48,11 +56,23 @@ class Registered(services.RegisteredJob):
 
 
 @dataclass(frozen=True, slots=True)
+class PodLog:
+    """How far the log of a pod was copied."""
+
+    slot: int  # of its file
+    last: str = ""  # the time of the last copied line, RFC 3339 with nanoseconds
+    same: int = 0  # how many lines with this time were copied
+    restarts: int = 0  # of its container, when it was copied
+    is_done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SeenStatus(services.SeenStatus):
     """What the latest looks showed of a job."""
 
     stuck_since_s: float | None = None
-    ends: dict[str, PodEnd] = field(default_factory=dict)  # by the uids of pods
+    ends: dict[str, Reading] = field(default_factory=dict)  # by the uids of pods
+    logs: dict[str, PodLog] = field(default_factory=dict)  # likewise
 
 
 class KubeJobFolder(services.JobFolder[Registered, SeenStatus]):
@@ -60,17 +80,10 @@ class KubeJobFolder(services.JobFolder[Registered, SeenStatus]):
 
     JOB, STATUS, LOG = Registered, SeenStatus, "job.log"
 
-    def note_cancelled(self, *, is_so: bool = True) -> None:
-        """The user has jobmon delete it."""
-        if is_so:
-            (self.path / "cancelled").touch()
-        else:
-            (self.path / "cancelled").unlink(missing_ok=True)
-
     @property
-    def is_cancelled(self) -> bool:
-        """Whether jobmon deleted it for the user."""
-        return (self.path / "cancelled").exists()
+    def cancelled(self) -> Path:
+        """It is there if jobmon deleted the job for the user."""
+        return self.path / "cancelled"
 
     def remote_job(self, job: Registered) -> RemoteJob:
         """As the use cases take it."""
@@ -94,9 +107,3 @@ class Followed(NamedTuple):
     before: SeenStatus
     after: SeenStatus
     pods: tuple[Pod, ...] = ()
-
-
-def find_folder(root: Path, uid: str) -> KubeJobFolder | None:
-    """The folder of the object with this uid, which no other object of any cluster has."""
-    folders = sorted(KubeJobFolder.all(root), key=lambda each: -each.job_id)
-    return next((each for each in folders if (job := each.registered()) and job.uid == uid), None)

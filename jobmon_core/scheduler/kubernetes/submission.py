@@ -9,18 +9,13 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jobmon_core.domain.job.restart.kubernetes_attempts import TOKEN_KEY, with_annotations, without_policy
 from jobmon_core.scheduler.base import Fate, SubmitResult
 from jobmon_core.scheduler.kubernetes.kubectl import Kubectl, KubeFailed
-from jobmon_core.scheduler.kubernetes.objects import read_list
+from jobmon_core.scheduler.kubernetes.objects import KubeObject
 from jobmon_core.scheduler.kubernetes.records import KubeJobFolder, Registered
 from jobmon_core.scheduler.services import JobSubmission
-
-if TYPE_CHECKING:
-    from jobmon_core.scheduler.kubernetes.objects import KubeObject
 
 _TRIES = 4
 _WAIT_S = 2.0
@@ -38,23 +33,7 @@ class KubeSubmission(JobSubmission[Registered]):
 
     def job(self) -> Registered:
         """What identifies it."""
-        shown = self._shown()
-        return Registered(
-            self.service,
-            "job",
-            shown.name,
-            at_s=time.time(),
-            completions=shown.completions,
-            retries=shown.retries,
-            command=shown.command,
-            token=uuid.uuid4().hex,
-        )
-
-    def _shown(self) -> KubeObject:
-        """The Job as the cluster would show it."""
-        metadata = {"uid": "-", **self.request["metadata"]}
-        objects, _ = read_list({**self.request, "metadata": metadata}) or ([], [])
-        return objects[0]
+        return Registered.of(self.service, "job", KubeObject(self.request), uuid.uuid4().hex)
 
     def submit(self) -> SubmitResult:
         """Until the fate of the request is known or the time is over."""
@@ -68,13 +47,13 @@ class KubeSubmission(JobSubmission[Registered]):
             if number:
                 time.sleep(_WAIT_S)
             try:
-                made, _ = read_list(kubectl.json("create", "-f", "-", stdin=json.dumps(manifest))) or ([], [])
+                made, _ = kubectl.objects("create", "-f", "-", stdin=json.dumps(manifest))
                 return self._accepted(job, made)
             except KubeFailed as error:
                 why = str(error)
-                if error.exists_already:
+                if error.says("(AlreadyExists)"):
                     return self._known(kubectl, job)
-                if error.names_unknown_field("podReplacementPolicy"):  # before Kubernetes 1.29
+                if error.says("unknown field", "podReplacementPolicy"):  # before Kubernetes 1.29
                     manifest = without_policy(manifest)
                     continue
                 if error.is_refusal and not may_have_arrived:
@@ -84,7 +63,7 @@ class KubeSubmission(JobSubmission[Registered]):
 
     def _known(self, kubectl: Kubectl, job: Registered) -> SubmitResult:
         try:
-            shown, _ = read_list(kubectl.json("get", "jobs.batch", job.name)) or ([], [])
+            shown, _ = kubectl.objects("get", "jobs.batch", job.name)
         except KubeFailed as error:
             return SubmitResult(Fate.UNKNOWN, str(error))
         if shown and shown[0].annotations.get(TOKEN_KEY) == job.token:
@@ -93,5 +72,5 @@ class KubeSubmission(JobSubmission[Registered]):
 
     def _accepted(self, job: Registered, made: list[KubeObject]) -> SubmitResult:
         if made:
-            self._folder.register(replace(job, uid=made[0].uid, submit_s=made[0].created_s))
+            self._folder.register(Registered.of(job.service, job.kind, made[0], job.token))
         return SubmitResult(Fate.ACCEPTED)

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.scheduler.kubernetes.objects import read_list
-from jobmon_core.scheduler.kubernetes.pods import end_of, wait_of
-from jobmon_core.scheduler.kubernetes.reading import KINDS, Reading, pods_of, read_pod
+from jobmon_core.scheduler.kubernetes.pods import Reading, end_of, wait_of
+from jobmon_core.scheduler.kubernetes.reading import KINDS, pods_of, read_pod
 from tests.support.fake_kubectl import BACKOFF, COMPLETE, RECORDINGS, Json, condition, job, pod
 
 NOW_S = 1_796_000_000.0
