@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.job_ids import JobRef, pbs_id
-from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.scheduler.pbs import listing, record
 from jobmon_core.scheduler.records import WithoutAccounting
@@ -21,6 +20,7 @@ from jobmon_core.system.runner import Ran, succeeded
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from jobmon_core.domain.slurm.log_paths import LogPaths
     from jobmon_core.domain.slurm.rows import JobRow, RecordAnswer
     from jobmon_core.scheduler.pbs.record import Record
     from jobmon_core.system.runner import Runner
@@ -76,10 +76,8 @@ class PbsScheduler(WithoutAccounting):
 
     def ask_log_templates(self, job_id: int) -> LogPaths | None:
         """See `Scheduler`: by the record that was asked for last."""
-        records = self._latest.get(job_id, ())
-        if not records:
-            return None
-        return LogPaths(*record.log_templates(records[0]))
+        records = self._latest.get(job_id)
+        return record.log_templates(records[0]) if records else None
 
     def records(self, ref: JobRef) -> tuple[Record, ...] | NotListed | Unreachable:
         """The records of a job; of an array, its own and those of its subjobs."""
@@ -98,31 +96,20 @@ class PbsScheduler(WithoutAccounting):
             answer = self.runner.capture(["qstat", *form, *options, pbs_job], TIMEOUT_S)
             if not isinstance(answer, Ran):
                 return Unreachable(answer.error_text)
-            if found := _read(answer, form):
+            read = record.read_json if form is _JSON else record.read_text
+            if answer.exit_code == 0 and (found := read(answer.stdout)):
                 return found
             if _names_unknown(answer, pbs_job):
                 return NotListed(_FORGOT if has_history else _KEEPS_NONE)
             has_history = has_history and _NO_HISTORY not in answer.stderr
-            if not _may_know_another_form(answer):
+            # did the server answer, or does qstat not know the options: an older PBS, or Torque?
+            is_usage = "usage:" in answer.stderr.lower() or _XML.match(answer.stdout)
+            if answer.exit_code and not is_usage:
                 return Unreachable(answer.error_text)
         return Unreachable(f"qstat gave no record of {pbs_job}")
-
-
-def _read(answer: Ran, form: Sequence[str]) -> tuple[Record, ...]:
-    if answer.exit_code != 0:
-        return ()
-    if form is _JSON:
-        return record.read_json(answer.stdout) or ()
-    return record.read_text(answer.stdout)
 
 
 def _names_unknown(answer: Ran, pbs_job: str) -> bool:
     number = re.escape(pbs_job.partition(".")[0])
     is_named = re.search(rf"Unknown Job Id(?: Error)? {number}(?![\d\[])", answer.stderr)
     return answer.exit_code == _UNKNOWN_JOB and is_named is not None
-
-
-def _may_know_another_form(answer: Ran) -> bool:
-    """Whether the server answered, or qstat does not know the options: an older PBS, or Torque."""
-    is_usage = "usage:" in answer.stderr.lower()
-    return answer.exit_code == 0 or is_usage or _XML.match(answer.stdout) is not None

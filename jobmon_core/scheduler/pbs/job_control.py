@@ -11,7 +11,7 @@ from jobmon_core.scheduler.base import Untraceable
 from jobmon_core.scheduler.pbs import listing, record
 from jobmon_core.scheduler.pbs.client import TIMEOUT_S, PbsScheduler
 from jobmon_core.scheduler.pbs.submit import TOKEN, token_of
-from jobmon_core.system.runner import Ran, succeeded
+from jobmon_core.system.runner import succeeded
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
@@ -78,20 +78,16 @@ class PbsJobControl:
                 return JobRef(number)
         return Untraceable("PBS lists no such job, and may no longer list one that has ended")
 
-    def _change(self, refs: Sequence[JobRef], program: str, *options: str) -> str:
+    def _change(self, refs: Sequence[JobRef], *command: str) -> str:
         errors: dict[str, None] = {}
         for ref in refs:
-            error = self._change_one([program, *options], ref, is_array=False)
+            error = self._change_one(command, pbs_id(ref, self.server))
             if error and ref.task is None:  # of a whole array, the id has brackets
-                error = self._change_one([program, *options], ref, is_array=True) and error
+                error = self._change_one(command, pbs_id(ref, self.server, is_array=True)) and error
             if error and not any(each in error for each in _HARMLESS):
                 errors[error] = None
         return "; ".join(errors)
 
-    def _change_one(self, command: Sequence[str], ref: JobRef, *, is_array: bool) -> str:
-        answer = self.runner.capture([*command, pbs_id(ref, self.server, is_array=is_array)], TIMEOUT_S)
-        if succeeded(answer):
-            return ""
-        if isinstance(answer, Ran) and not answer.stderr.strip():
-            return f"{command[0]}: failed with exit code {answer.exit_code}"
-        return answer.error_text
+    def _change_one(self, command: Sequence[str], pbs_job: str) -> str:
+        answer = self.runner.capture([*command, pbs_job], TIMEOUT_S)
+        return "" if succeeded(answer) else answer.error_text

@@ -20,20 +20,19 @@ if TYPE_CHECKING:
 _MIN_COLUMNS = 6
 _NAME = 3
 _RULE = re.compile(r"^-{8,}( -+)+\s*$", re.MULTILINE)
-_WAITS = JobState.PENDING
 # By the letter: the state, and PBS's own word for it if that says more. F, C (Torque) and X have ended.
 # M: another server has it now, and this one does not know more.
-STATES: dict[str, tuple[JobState, str]] = {
-    "Q": (_WAITS, ""),
-    "H": (_WAITS, "held"),
-    "W": (_WAITS, "waits for its time"),
-    "T": (_WAITS, "in transit"),
-    "R": (JobState.RUNNING, ""),
-    "B": (JobState.RUNNING, "array has begun"),
-    "S": (JobState.SUSPENDED, ""),
-    "U": (JobState.SUSPENDED, "its workstation is in use"),
-    "E": (JobState.COMPLETING, ""),
-    "M": (JobState.UNKNOWN, "moved to another server"),
+STATES = {
+    "Q": "PENDING",
+    "H": "PENDING (held)",
+    "W": "PENDING (waits for its time)",
+    "T": "PENDING (in transit)",
+    "R": "RUNNING",
+    "B": "RUNNING (array has begun)",
+    "S": "SUSPENDED",
+    "U": "SUSPENDED (its workstation is in use)",
+    "E": "COMPLETING",
+    "M": "UNKNOWN (moved to another server)",
 }
 ENDED = frozenset("FCX")
 
@@ -50,8 +49,8 @@ class Listed(NamedTuple):
 
 def state_of(letter: str) -> tuple[JobState, str]:
     """The state of a job that has not ended, and its text; of an unknown letter, the job may be alive."""
-    state, word = STATES.get(letter, (JobState.UNKNOWN, f"PBS: {letter}"))
-    return state, f"{state} ({word})" if word else state
+    raw_state = STATES.get(letter, f"UNKNOWN (PBS: {letter})")
+    return JobState.from_slurm(raw_state), raw_state
 
 
 def defect_of(text: str) -> str:
@@ -73,16 +72,14 @@ def read_listing(text: str, job_ids: Collection[int]) -> tuple[JobRow, ...]:
         if ref.job_id not in job_ids or each.is_array or letter in ENDED:
             continue
         state, raw_state = state_of(letter)
-        is_waiting = state.phase is Phase.WAITING
-        if is_waiting and ref.task is not None:
-            waiting.setdefault((ref.job_id, letter, each.comment), []).append(ref.task)
+        reason = each.comment if state.phase is Phase.WAITING else ""
+        if state.phase is Phase.WAITING and ref.task is not None:
+            waiting.setdefault((ref.job_id, letter, reason), []).append(ref.task)
         else:
-            reason = each.comment if is_waiting else ""
             rows.append(JobRow(ref, state, raw_state, raw_job_id=ref.job_id, reason=reason))
-    for (job_id, letter, comment), indices in waiting.items():
-        state, raw_state = state_of(letter)
+    for (job_id, letter, reason), indices in waiting.items():
         pending = IndexSet.parse(compact(indices))
-        rows.append(JobRow(JobRef(job_id), state, raw_state, pending_indices=pending, reason=comment))
+        rows.append(JobRow(JobRef(job_id), *state_of(letter), pending_indices=pending, reason=reason))
     return tuple(rows)
 
 

@@ -43,6 +43,17 @@ class Words(NamedTuple):
         """The last one that was given; empty if none was."""
         return next((value for name, value in reversed(self.options) if name == letter), "")
 
+    @property
+    def script(self) -> str:
+        """Its path; empty if there is none, e.g. with ``-- PROGRAM``."""
+        first = next(iter(self.operands), "")
+        return first if first not in ("-", "--") else ""
+
+    @property
+    def name(self) -> str:
+        """That of the job."""
+        return self.value("N") or Path(self.script).name or _ON_STDIN
+
 
 def read_words(arguments: Sequence[str]) -> Words:
     """Parse a command line; SchedulerRejected for an option that qsub does not have."""
@@ -59,19 +70,20 @@ def read_words(arguments: Sequence[str]) -> Words:
     )
 
 
-def directives(script: str) -> Words:
-    """The options in the lines ``#PBS`` before the first command."""
+def effective(arguments: Sequence[str]) -> Words:
+    """A command line with the options that count: those of the lines ``#PBS`` of its script, then its own."""
+    words = read_words(arguments)
     options: list[tuple[str, str]] = []
-    for line in script.splitlines():
+    for line in _text_of(words.script).splitlines():
         if line.strip() and not line.startswith(("#", ":")):
             break
         if match := _DIRECTIVE.match(line):
             with suppress(ValueError, SchedulerRejected):  # qsub will say so
                 options += read_words(shlex.split(match[1], comments=True)).options
-    return Words(tuple(options), (), 0)
+    return words._replace(options=(*options, *words.options))
 
 
-def script_text(path: str) -> str:
+def _text_of(path: str) -> str:
     """Empty if it cannot be read."""
     with suppress(OSError, ValueError):
         if path and os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises without permission
@@ -79,32 +91,19 @@ def script_text(path: str) -> str:
     return ""
 
 
-def effective(words: Words, script: str) -> Words:
-    """Those of the script, then of the command line, which count."""
-    return Words((*directives(script).options, *words.options), words.operands, words.length)
-
-
 def read(arguments: Sequence[str]) -> SubmissionWords:
     """See `CommandLine.read`."""
-    words = read_words(arguments)
-    script = script_of(words)
-    found = effective(words, script_text(script))
-    depend = [value for name, value in found.options if name == "W" and "depend=" in value]
+    words = effective(arguments)
+    depend = [value for name, value in words.options if name == "W" and "depend=" in value]
     return SubmissionWords(
         tuple(arguments[: words.length]),
         words.operands,
-        script,
-        found.value("N") or (Path(script).name if script else _ON_STDIN),
-        found.value("J").partition("%")[0],
+        words.script,
+        words.name,
+        words.value("J").partition("%")[0],
         depend[-1] if depend else "",
-        (_SPOOLED,) if words.operands and "d" not in found.value("k") else (),
+        (_SPOOLED,) if words.operands and "d" not in words.value("k") else (),
     )
-
-
-def script_of(words: Words) -> str:
-    """The path of the script; empty if there is none, e.g. with ``-- PROGRAM``."""
-    operands = words.operands
-    return operands[0] if operands and operands[0] not in ("-", "--") else ""
 
 
 def with_options(arguments: Sequence[str], added: Sequence[str], variables: Iterable[str] = ()) -> list[str]:
@@ -113,12 +112,11 @@ def with_options(arguments: Sequence[str], added: Sequence[str], variables: Iter
     A second ``-v`` replaces the first, and that of the script: so it repeats what they say.
     """
     try:
-        words = read_words(arguments)
+        words = effective(arguments)
     except SchedulerRejected:  # qsub will say so
         return [*added, *arguments]
     if named := tuple(variables):
-        given = effective(words, script_text(script_of(words))).value("v")
-        added = ("-v", ",".join(filter(None, (given, *named))), *added)
+        added = ("-v", ",".join(filter(None, (words.value("v"), *named))), *added)
     return [*arguments[: words.length], *added, *arguments[words.length :]]
 
 
@@ -129,17 +127,16 @@ def after(condition: str, job_id: int, *, is_array: bool) -> tuple[str, ...]:
 
 def as_sbatch(arguments: Sequence[str]) -> list[str]:
     """See `CommandLine`: the name, the array, the files of the output, the time, the parts of ``select``."""
-    words = read_words(arguments)
-    found = effective(words, script_text(script_of(words)))
-    resources = dict(_resources(found))
+    words = effective(arguments)
+    parts = (part for name, value in words.options if name == "l" for part in value.split(","))
+    resources = dict(part.partition("=")[::2] for part in parts)
     chunk = dict(part.partition("=")[::2] for part in resources.get("select", "").split(":"))
     count = next(iter(chunk), "")
-    name = found.value("N") or (Path(script_of(words)).name if script_of(words) else _ON_STDIN)
-    log = {"output": _log(found.value("o"), f"{name}.o%j"), "error": _log(found.value("e"), f"{name}.e%j")}
     options = {
-        "job-name": found.value("N"),
-        "array": found.value("J"),
-        **log,
+        "job-name": words.value("N"),
+        "array": words.value("J"),
+        "output": _log(words.value("o"), f"{words.name}.o%j"),
+        "error": _log(words.value("e"), f"{words.name}.e%j"),
         "time": resources.get("walltime", ""),
         "nodes": count if count.isdigit() else "",
         "cpus-per-task": chunk.get("ncpus", "") or resources.get("ncpus", ""),
@@ -156,9 +153,3 @@ def _log(given: str, default: str) -> str:
     """The path without its host; PBS names a file in a folder by the job."""
     path = given.rpartition(":")[2]
     return f"{path}%j" if path.endswith("/") else path or default
-
-
-def _resources(words: Words) -> Iterable[tuple[str, str]]:
-    for name, value in words.options:
-        if name == "l":
-            yield from (part.partition("=")[::2] for part in value.split(","))

@@ -7,10 +7,14 @@ Before 22.05.11, PBS also ended a job with 271 (256 + SIGTERM) that had used up 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.backends import PBS_SAYS
 from jobmon_core.domain.slurm.states import JobState
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.slurm.rows import JobRow
 
 _SIGNAL_BASE = 256
 _DELETED = "91"  # substate: somebody ran qdel
@@ -18,71 +22,56 @@ _TIME_USED_UP = "exceeded resource walltime"
 _DELETED_BY = " and terminated by "
 _SIGTERM_ENDS = 271
 
-_BY_SOMEBODY = f"{PBS_SAYS}somebody deleted the job (qdel)"
+_BY_SOMEBODY = "somebody deleted the job (qdel)"
 _DEPENDENCY = "the job that it waited for did not end as its dependency requires, so it never ran"
-_START_FAILED = "it could not start the job"
 _DAEMON_LOST = "its daemon on the node was restarted, and the job ended with it"
 _LOST_NODE = "it lost the node, or stopped the job there to run it again"
-_OVER_CPUS = "the job used more CPUs than it had requested"
 _BY_CODE: dict[int, tuple[JobState, str]] = {
-    -4: (JobState.NODE_FAIL, _DAEMON_LOST),
-    -5: (JobState.NODE_FAIL, _DAEMON_LOST),
-    -6: (JobState.NODE_FAIL, _DAEMON_LOST),
-    -11: (JobState.NODE_FAIL, _LOST_NODE),
-    -14: (JobState.NODE_FAIL, _LOST_NODE),
-    -16: (JobState.LAUNCH_FAILED, "a hook of this site sent the job back"),
+    **dict.fromkeys((-4, -5, -6), (JobState.NODE_FAIL, _DAEMON_LOST)),
+    **dict.fromkeys((-11, -14, -20, -32), (JobState.NODE_FAIL, _LOST_NODE)),
+    **dict.fromkeys((-16, -18), (JobState.LAUNCH_FAILED, "a hook of this site sent the job back")),
     -17: (JobState.LAUNCH_FAILED, "a hook of this site refused the job"),
-    -18: (JobState.LAUNCH_FAILED, "a hook of this site sent the job back"),
     -19: (JobState.CANCELLED, "a hook of this site deleted the job"),
-    -20: (JobState.NODE_FAIL, _LOST_NODE),
     -22: (JobState.LAUNCH_FAILED, "a hook of this site failed"),
-    -24: (JobState.FAILED, _OVER_CPUS),
-    -25: (JobState.FAILED, _OVER_CPUS),
+    **dict.fromkeys((-24, -25), (JobState.FAILED, "the job used more CPUs than it had requested")),
     -26: (JobState.OUT_OF_MEMORY, "the job used more virtual memory than it had requested"),
     -27: (JobState.OUT_OF_MEMORY, "the job used more memory than it had requested"),
     -28: (JobState.TIMEOUT, "the job used more CPU time than it had requested"),
     -29: (JobState.TIMEOUT, "the job used up its walltime"),
     -31: (JobState.FAILED, "the job used more of a resource than it had requested"),
-    -32: (JobState.NODE_FAIL, _LOST_NODE),
 }
 
 
-class Ended(NamedTuple):
-    """An end; ``reason`` is empty if the state says all."""
+def ended(row: JobRow, status: int | None, substate: str) -> JobRow:
+    """The row of a job that has ended, with a reason in place of PBS's comment, if the state says not all.
 
-    state: JobState
-    raw_state: str
-    exit_code: int | None = None
-    signal: int | None = None
-    reason: str = ""
+    ``status`` is Exit_status, None if the record has none: such a job never ran.
+    """
+    state, raw_state, reason = _how(row, status, substate)
+    code, signal = status, None
+    if status is not None and status >= _SIGNAL_BASE:
+        code, signal = None, status - _SIGNAL_BASE
+    elif status is not None and status < 0:
+        code = None
+    reason = reason and f"{PBS_SAYS}{reason}"
+    return replace(row, state=state, raw_state=raw_state, exit_code=code, signal=signal, reason=reason)
 
 
-def how_it_ended(
-    status: int | None, substate: str, comment: str, *, has_dependency: bool, is_time_used: bool
-) -> Ended:
-    """``status`` is Exit_status, None if the record has none; ``is_time_used``: all of the walltime."""
+def _how(row: JobRow, status: int | None, substate: str) -> tuple[JobState, str, str]:
     if status is None:
-        return _without_status(substate, has_dependency=has_dependency)
-    code, signal = (status, None) if status < _SIGNAL_BASE else (None, status - _SIGNAL_BASE)
+        waited_in_vain = row.dependency and substate != _DELETED
+        return JobState.CANCELLED, "CANCELLED (never ran)", _DEPENDENCY if waited_in_vain else _BY_SOMEBODY
     if status < 0:
-        state, reason = _BY_CODE.get(status, (JobState.LAUNCH_FAILED, _START_FAILED))
-        return Ended(state, f"{state} (Exit_status {status})", reason=f"{PBS_SAYS}{reason}")
-    if comment.endswith(_TIME_USED_UP) or (status == _SIGTERM_ENDS and is_time_used):
-        why = f"{PBS_SAYS}{_BY_CODE[-29][1]}"
-        return Ended(JobState.TIMEOUT, f"TIMEOUT (Exit_status {status})", code, signal, why)
+        state, reason = _BY_CODE.get(status, (JobState.LAUNCH_FAILED, "it could not start the job"))
+        return state, f"{state} (Exit_status {status})", reason
+    used_s, limit_s = row.usage.run_s, row.limit_s
+    is_time_used = used_s is not None and limit_s is not None and used_s >= limit_s
+    if row.reason.endswith(_TIME_USED_UP) or (status == _SIGTERM_ENDS and is_time_used):
+        return JobState.TIMEOUT, f"TIMEOUT (Exit_status {status})", _BY_CODE[-29][1]
     if substate == _DELETED:
-        by = comment.rpartition(_DELETED_BY)[2] if _DELETED_BY in comment else ""
-        why = f"{PBS_SAYS}{by} deleted the job (qdel)" if by else _BY_SOMEBODY
-        return Ended(JobState.CANCELLED, f"CANCELLED by {by}" if by else "CANCELLED", code, signal, why)
+        by = row.reason.partition(_DELETED_BY)[2]
+        said = f"{by} deleted the job (qdel)" if by else _BY_SOMEBODY
+        return JobState.CANCELLED, f"CANCELLED by {by}".removesuffix(" by "), said
     if status == 0:
-        return Ended(JobState.COMPLETED, JobState.COMPLETED, 0)
-    raw_state = JobState.FAILED if signal is None else f"{JobState.FAILED} (Exit_status {status})"
-    return Ended(JobState.FAILED, raw_state, code, signal)
-
-
-def _without_status(substate: str, *, has_dependency: bool) -> Ended:
-    """PBS gives no status to a job that never ran."""
-    state = JobState.CANCELLED
-    if has_dependency and substate != _DELETED:
-        return Ended(state, f"{state} (never ran)", reason=f"{PBS_SAYS}{_DEPENDENCY}")
-    return Ended(state, f"{state} (never ran)", reason=_BY_SOMEBODY)
+        return JobState.COMPLETED, JobState.COMPLETED, ""
+    return JobState.FAILED, "FAILED" if status < _SIGNAL_BASE else f"FAILED (Exit_status {status})", ""

@@ -35,9 +35,8 @@ def ask_pending(runner: Runner, ref: JobRef, server: str) -> PendingFacts | NotL
     waiting = [row for row in rows if row.state.phase is Phase.WAITING]
     row = (waiting or rows)[0]
     record = next((each for each in records if not each.is_whole_array), records[0])
-    known = same_fields(row, PendingJob)
-    partitions = (row.partition,) if row.partition else ()
-    job = PendingJob(**{**known, "reason": _reason(record, row.reason), "partitions": partitions})
+    own = {"reason": _reason(record, row.reason), "partitions": (row.partition,) if row.partition else ()}
+    job = PendingJob(**{**same_fields(row, PendingJob), **own})
     return PendingFacts(job, also_pending=max(0, len(waiting) - 1))
 
 
@@ -48,4 +47,4 @@ def _reason(record: Record, comment: str) -> str:
         reasons = [f"it waits for another job ({depend})"]  # PBS holds it meanwhile
     if fields.get("job_state") == _WAITING_FOR_TIME:
         reasons.append("its start time (`-a`) has not come")
-    return "; ".join([*reasons, *([comment] if comment else [])])
+    return "; ".join(filter(None, (*reasons, comment)))

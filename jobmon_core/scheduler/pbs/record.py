@@ -12,11 +12,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.slurm.log_paths import literal
+from jobmon_core.domain.slurm.log_paths import LogPaths, literal
 from jobmon_core.domain.slurm.rows import JobRow, Usage
+from jobmon_core.scheduler.json_values import at
 from jobmon_core.scheduler.pbs import values
 from jobmon_core.scheduler.pbs.listing import ENDED, state_of
-from jobmon_core.scheduler.pbs.outcome import how_it_ended
+from jobmon_core.scheduler.pbs.outcome import ended
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,16 +46,6 @@ class Record(NamedTuple):
         job = values.job_of(self.id)
         return job is not None and job[1]
 
-    @property
-    def user(self) -> str:
-        """Who submitted it."""
-        return self.fields.get("Job_Owner", "").partition("@")[0]
-
-    @property
-    def workdir(self) -> str:
-        """The folder in which qsub ran."""
-        return variable(self, "PBS_O_WORKDIR")
-
 
 def variable(record: Record, name: str) -> str:
     """A variable that the job got from qsub; in the text form, only up to a comma."""
@@ -62,16 +53,14 @@ def variable(record: Record, name: str) -> str:
     return record.fields.get(f"Variable_List.{name}", "") or (match[1] if match else "")
 
 
-def read_json(text: str) -> tuple[Record, ...] | None:
-    """None if this is no JSON of qstat."""
+def read_json(text: str) -> tuple[Record, ...]:
+    """Empty if this is no JSON of qstat."""
     try:
-        answer = json.loads(text)
+        jobs = at(json.loads(text), "Jobs")
     except (ValueError, RecursionError):
-        return None
-    jobs = answer.get("Jobs", {}) if isinstance(answer, dict) else None
-    if not isinstance(jobs, dict):
-        return None
-    return tuple(Record(job_id, dict(_flat(job))) for job_id, job in jobs.items() if isinstance(job, dict))
+        return ()
+    each = jobs.items() if isinstance(jobs, dict) else ()
+    return tuple(Record(job_id, dict(_flat(job))) for job_id, job in each if isinstance(job, dict))
 
 
 def _flat(job: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -101,22 +90,15 @@ def read_text(text: str) -> tuple[Record, ...]:
 
 def rows_of(records: tuple[Record, ...], ref_id: int) -> tuple[JobRow, ...]:
     """The rows of a job: of an array, those of its subjobs, and of the array itself only without any."""
-    found = [
-        (record, job[0])
-        for record in records
-        if (job := values.job_of(record.id)) and job[0].job_id == ref_id and record.fields.get("job_state")
-    ]
+    known = ((record, values.job_of(record.id)) for record in records if record.fields.get("job_state"))
+    found = [(record, job[0]) for record, job in known if job and job[0].job_id == ref_id]
     subjobs = [each for each in found if not each[0].is_whole_array]
-    return tuple(_row(*each) for each in subjobs) or tuple(
-        _row(*each) for each in found if not each[0].has_ended
-    )
+    return tuple(_row(*each) for each in subjobs or found if subjobs or not each[0].has_ended)
 
 
 def _row(record: Record, ref: JobRef) -> JobRow:
     fields = record.fields
-    limit_s = values.duration_s(fields.get("Resource_List.walltime", ""))
     usage = _usage(fields)
-    start_s = values.unix_time(fields.get("stime", ""))
     run_count = values.number(fields.get("run_count", "")) or 0
     stdout, stderr = log_paths(record)
     row = JobRow(
@@ -125,13 +107,13 @@ def _row(record: Record, ref: JobRef) -> JobRow:
         raw_job_id=ref.job_id,
         reason=fields.get("comment", ""),
         submit_s=values.unix_time(fields.get("ctime", "")),
-        start_s=start_s,
-        limit_s=limit_s,
+        start_s=values.unix_time(fields.get("stime", "")),
+        limit_s=values.duration_s(fields.get("Resource_List.walltime", "")),
         nodes=_nodes(fields.get("exec_host", "")),
         name=fields.get("Job_Name", ""),
-        user=record.user,
+        user=fields.get("Job_Owner", "").partition("@")[0],
         partition=fields.get("queue", ""),
-        workdir=record.workdir,
+        workdir=variable(record, "PBS_O_WORKDIR"),  # where qsub ran
         stdout=stdout,
         stderr=stderr,
         paths_expanded=bool(stdout) and _INDEX_TAG not in fields.get("Output_Path", ""),
@@ -142,30 +124,18 @@ def _row(record: Record, ref: JobRef) -> JobRow:
         cluster=fields.get("server", ""),
         usage=usage,
     )
-    if record.has_ended:
-        return _ended(row, fields)
-    return row
-
-
-def _ended(row: JobRow, fields: Mapping[str, str]) -> JobRow:
-    used_s = row.usage.run_s
-    end = how_it_ended(
-        values.number(fields.get("Exit_status", "")),
-        fields.get("substate", ""),
-        fields.get("comment", ""),
-        has_dependency=bool(row.dependency),
-        is_time_used=used_s is not None and row.limit_s is not None and used_s >= row.limit_s,
-    )
+    if not record.has_ended:
+        return row
     end_s = values.unix_time(fields.get("obittime", "") or fields.get("mtime", ""))
-    return replace(row, **end._asdict(), end_s=end_s, elapsed_s=used_s, exit_code_exact=True)
+    row = replace(row, end_s=end_s, elapsed_s=usage.run_s, exit_code_exact=True)
+    return ended(row, values.number(fields.get("Exit_status", "")), fields.get("substate", ""))
 
 
 def _usage(fields: Mapping[str, str]) -> Usage:
-    cpu_s = values.duration_s(fields.get("resources_used.cput", ""))
     return Usage(
         max_rss_bytes=values.size_bytes(fields.get("resources_used.mem", "")) or None,
         requested_bytes=values.size_bytes(fields.get("Resource_List.mem", "")),
-        cpu_s=cpu_s,
+        cpu_s=values.duration_s(fields.get("resources_used.cput", "")),
         cpus=values.number(fields.get("Resource_List.ncpus", "")),
         run_s=values.duration_s(fields.get("resources_used.walltime", "")),
         nodes=values.number(fields.get("Resource_List.nodect", "")),
@@ -179,20 +149,16 @@ def _nodes(exec_host: str) -> str:
 
 def log_paths(record: Record) -> tuple[str, str]:
     """The paths of stdout and stderr, without the host; with ``-j``, both are one file."""
-    stdout = _log_path(record, "Output_Path", "OU")
-    stderr = _log_path(record, "Error_Path", "ER")
+    paths = {"o": _log_path(record, "Output_Path", "OU"), "e": _log_path(record, "Error_Path", "ER")}
     joined = record.fields.get("Join_Path", "n")
-    if joined.startswith("oe"):
-        return stdout, stdout
-    if joined.startswith("eo"):
-        return stderr, stderr
-    return stdout, stderr
+    if joined.startswith(("oe", "eo")):
+        return paths[joined[0]], paths[joined[0]]
+    return paths["o"], paths["e"]
 
 
-def log_templates(record: Record) -> tuple[str, str]:
+def log_templates(record: Record) -> LogPaths:
     """As templates of Slurm: ``%a`` is the index of a subjob."""
-    stdout, stderr = (literal(path).replace(_INDEX_TAG, "%a") for path in log_paths(record))
-    return stdout, stderr
+    return LogPaths(*(literal(path).replace(_INDEX_TAG, "%a") for path in log_paths(record)))
 
 
 def _log_path(record: Record, name: str, suffix: str) -> str:

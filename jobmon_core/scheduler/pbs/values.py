@@ -8,15 +8,14 @@ from __future__ import annotations
 import re
 import time
 from contextlib import suppress
+from functools import reduce
 
 from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.scheduler.slurm import values as slurm
 
 # 123.server, of an array 123[].server, of one of its subjobs 123[7].server; qstat cuts off a long server
 _ID = re.compile(r"(\d{1,10})(?:\[(\d{0,10})\])?(?:\.\S*)?", re.ASCII)
-_DURATION = re.compile(r"(?:(?:(\d{1,9}):)?(\d{1,9}):)?(\d{1,9})(?:\.\d{1,9})?", re.ASCII)
-_SIZE = re.compile(r"(\d{1,18})([kmgtp]?)([bw]?)", re.ASCII | re.IGNORECASE)
-_FACTORS: dict[str, int] = {suffix: 1024**power for power, suffix in enumerate(("", "k", "m", "g", "t", "p"))}
-_WORD_BYTES = 8
+_DURATION = re.compile(r"((?:\d{1,9}:){0,2}\d{1,9})(?:\.\d{1,9})?", re.ASCII)
 _CTIME = "%a %b %d %H:%M:%S %Y"
 
 
@@ -41,17 +40,12 @@ def duration_s(text: str) -> int | None:
     match = _DURATION.fullmatch(text)
     if match is None:
         return None
-    hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return hours * 3600 + minutes * 60 + seconds
+    return reduce(lambda total, part: total * 60 + int(part), match[1].split(":"), 0)
 
 
 def size_bytes(text: str) -> int | None:
-    """``3212kb``, ``4gb`` or ``2mw``: words have 8 bytes, prefixes are powers of 1024."""
-    match = _SIZE.fullmatch(text)
-    if match is None:
-        return None
-    unit = _WORD_BYTES if match[3].lower() == "w" else 1
-    return int(match[1]) * _FACTORS[match[2].lower()] * unit
+    """``3212kb`` or ``4gb``; prefixes are powers of 1024."""
+    return slurm.size_bytes(text.upper().removesuffix("B"))
 
 
 def number(text: str) -> int | None:
