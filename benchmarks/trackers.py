@@ -21,11 +21,11 @@ import tempfile
 import time
 import tracemalloc
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.figures import Figure, report
 from benchmarks.options import options_parser
-from jobmon_core.domain.logs.progress.tracked import without_losses
 from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
 from jobmon_core.observe.trackers.readers import look
 from jobmon_core.system.json_codec import from_json, to_json
@@ -93,7 +93,7 @@ def looks(
         started_s = time.process_time()
         before = from_json(tuple[TrackerRun, ...], json.loads(stored.get(tracker, "[]")))
         runs = look(tracker, str(folder / tracker), before)
-        after[str(tracker)] = json.dumps(to_json(tuple(map(without_losses, runs))))
+        after[str(tracker)] = json.dumps(to_json(tuple(replace(run, losses=()) for run in runs)))
         if times_ms is not None:
             times_ms[tracker].append(1000 * (time.process_time() - started_s))
         if not runs:

@@ -27,7 +27,6 @@ from jobmon_core.domain.logs.progress.tracked import (
     progress_of,
     with_page,
     with_tracked,
-    without_losses,
 )
 from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
 from jobmon_core.observe.logs.read import read_head, read_tail
@@ -60,9 +59,8 @@ class TrackerState:
     searched_bytes: int = -1  # of its logs; -1: they were not searched yet
     script: str = ""  # the path of the script that was searched; Slurm tells it only after some time
     leads: tuple[Lead, ...] = ()  # with absolute paths, those that say most first
-    places: dict[str, tuple[TrackerRun, ...]] = field(
-        default_factory=dict
-    )  # by tracker and path, what was read
+    # what was read, by tracker and path
+    places: dict[str, tuple[TrackerRun, ...]] = field(default_factory=dict)
     told: TrackerTold = _NOTHING_TOLD
     earlier: tuple[TrackerRun, ...] = ()  # what the run before this one logged to, of the same task
 
@@ -96,15 +94,10 @@ def look_at_trackers(
         # a program may train one model after another, each in a place of its own
         if run and (known is None or (run.updated_s or 0.0) > (known.updated_s or 0.0)):
             runs[lead.tracker] = run
-    pages = {
-        (lead.tracker, lead.run): servers.about(lead, task)
-        if servers
-        else TrackerRun(lead.tracker, lead.run, url=lead.url)
-        for lead in state.leads
-        if lead.url
-    }
+    pages = {(lead.tracker, lead.run): _page(lead, task, servers) for lead in state.leads if lead.url}
     shown = sorted(_with_pages(runs, pages), key=lambda run: (run.step is None, not counts_steps(run)))
-    kept = {key: tuple(map(without_losses, found)) for key, found in places.items()}
+    # the next look tells only new losses
+    kept = {key: tuple(replace(run, losses=()) for run in found) for key, found in places.items()}
     return replace(state, places=kept), shown[:_MAX_SHOWN]
 
 
@@ -244,6 +237,13 @@ def _is_own(run: TrackerRun, own: OwnFiles, resumed: set[tuple[Tracker, str]], *
     if not may_be_older and (began_s or 0.0) < own.since_s:
         return False
     return own.include(run.updated_s or status.st_mtime, status.st_uid)
+
+
+def _page(lead: Lead, task: Task, servers: TrackerServers | None) -> TrackerRun:
+    """Return the run whose page a log names, with what its server says if it may be asked."""
+    if servers is None:
+        return TrackerRun(lead.tracker, lead.run, url=lead.url)
+    return servers.about(lead, task)
 
 
 def _with_pages(

@@ -36,10 +36,22 @@ _SENTENCE = (
     r"(?i)\btensorboard (?:event |event files |log )?(?:logs?|files|summaries|events|dir\w*|folder)\b"
     r"[^/\"'`]{0,40}?(?:\b(?:to|in|at|under)\b:?|[:=])\s*"
 )
+# with the path of a place, or the id and the address of a run; the first that is in a line counts
 _IN_LOG: tuple[tuple[Tracker, re.Pattern[str], bool], ...] = (
+    (
+        Tracker.WANDB,
+        re.compile(r"^wandb: (?:\S+ )?View run (?:.+ )?at:? (?P<url>https?://\S+/runs/(?P<run>[\w-]+))"),
+        False,
+    ),
+    (
+        Tracker.MLFLOW,
+        re.compile(r"View run .*\bat: (?P<url>https?://\S+/experiments/\S+/runs/(?P<run>[0-9a-f]{32}))\b"),
+        False,
+    ),
     # 0.15 to 0.31: while it runs, and at the end of one that is offline
     (Tracker.WANDB, re.compile(rf"^wandb: .*Run data is saved locally in {_PATH}"), True),
     (Tracker.WANDB, re.compile(rf"^wandb: .*\bwandb sync (?:-\S+ )*{_PATH}"), True),
+    (Tracker.WANDB, re.compile(r"^(?P<path>wandb): .*Tracking run with wandb version"), False),
     (Tracker.WANDB, re.compile(r"^wandb: Find logs at: (?P<path>.+?)/logs\s*$"), True),
     (Tracker.TENSORBOARD, re.compile(rf"^Logging to {_PATH}\s*$"), True),  # stable-baselines3
     (Tracker.TENSORBOARD, re.compile(r"(?P<path>[^\s\"'`:=(]*\blightning_logs/version_\d+)"), True),
@@ -48,16 +60,10 @@ _IN_LOG: tuple[tuple[Tracker, re.Pattern[str], bool], ...] = (
     (Tracker.TENSORBOARD, re.compile(_SENTENCE + _WORD), False),
     (Tracker.INSPECT, re.compile(r"(?:^|\s)Log:\s+(?P<path>\S+\.eval)\b"), True),
 )  # fmt: skip
-_WANDB_STARTED = re.compile(r"^wandb: .*Tracking run with wandb version")
 _TRACKIO = re.compile(
     r"^\* (?:Trackio (?P<what>project initialized|metrics logged to)|Created new run): (?P<value>.+?)\s*$"
 )
-_WANDB_PAGE = re.compile(r"^wandb: (?:\S+ )?View run (?:.+ )?at:? (?P<url>https?://\S+/runs/(?P<run>[\w-]+))")
-_MLFLOW_PAGE = re.compile(
-    r"View run .*\bat: (?P<url>https?://\S+/experiments/\S+/runs/(?P<run>[0-9a-f]{32}))\b"
-)
 _CREDENTIALS = re.compile(r"//[^/@]*@")
-_PAGES = ((Tracker.WANDB, _WANDB_PAGE), (Tracker.MLFLOW, _MLFLOW_PAGE))
 
 
 def leads_in_log(lines: Iterable[str]) -> list[Lead]:
@@ -78,16 +84,13 @@ def leads_in_log(lines: Iterable[str]) -> list[Lead]:
 
 
 def _in_line(text: str) -> Iterator[Lead]:
-    for tracker, page in _PAGES:
-        if shown := page.search(text):
-            yield Lead(tracker, run=shown["run"], url=_CREDENTIALS.sub("//", shown["url"]))
-            return
     for tracker, regex, is_own in _IN_LOG:
-        if (named := regex.search(text)) and "://" not in named["path"]:
-            yield Lead(tracker, named["path"].removesuffix("/"), is_own=is_own)
+        said = named.groupdict("") if (named := regex.search(text)) else {}
+        path = said.get("path", "")
+        if said and "://" not in path:
+            url = _CREDENTIALS.sub("//", said.get("url", ""))
+            yield Lead(tracker, path.removesuffix("/"), said.get("run", ""), is_own, url)
             return
-    if _WANDB_STARTED.search(text):
-        yield Lead(Tracker.WANDB, _DEFAULTS[Tracker.WANDB][0])
 
 
 _TRACKIO_DIR = "~/.cache/huggingface/trackio"

@@ -103,7 +103,9 @@ def ask(
     has_log = _WAL_VERSION in header[18:20]
     if has_log and filesystem_of(place.parent).lock_scope is not LockScope.DISK:
         raise Unreadable("is not read: it has a write-ahead log, and may be on a network file system")
-    is_shared, before = has_log and _is_in_use(place), file_stamp(place)
+    # a reader would create the index of the log: without one, what is in the log is not seen
+    is_shared = has_log and all(Path(f"{place}{part}").exists() for part in ("-wal", "-shm"))
+    before = file_stamp(place)
     try:
         answer, failure = _asked(place, question, is_shared=is_shared), ""
     except _FAILURES as error:
@@ -114,19 +116,6 @@ def ask(
     if answer is None:
         raise Unreadable(failure)
     return answer
-
-
-def _is_in_use(place: Path) -> bool:
-    """Whether a database has a write-ahead log now.
-
-    Raises:
-        Unreadable: the log has no index, e.g. in a copy: a reader would create it.
-    """
-    log = file_stamp(Path(f"{place}-wal"))
-    has_index = Path(f"{place}-shm").exists()
-    if log and log.size_bytes and not has_index:
-        raise Unreadable("is not read: its write-ahead log has no index, which only its program may create")
-    return log is not None and has_index
 
 
 def _asked(place: Path, question: Callable[[sqlite3.Connection], T], *, is_shared: bool) -> T:

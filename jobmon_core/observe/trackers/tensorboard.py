@@ -35,7 +35,7 @@ _FRAME = _HEAD.size + _CRC.size
 _MAX_RECORD = 16 * 2**20
 _MAX_PARSED = CHUNK - _FRAME  # bytes; larger records hold pictures and the like
 _HPARAMS = b"_hparams_/"
-_SIZES: dict[object, int] = {1: 4, 2: 8}  # of enum DataType: float and double
+_FLOAT = 1  # of enum DataType
 _MASK = 0xA282EAD8
 _POLYNOMIAL = 0x82F63B78  # of CRC-32C, with its bits reversed
 
@@ -84,11 +84,11 @@ def _read_event(run: TrackerRun, message: bytes, *, is_restart: bool) -> None:
 
 
 def _in_tensor(tensor: object) -> float | None:
-    """Return the number in a tensor of one float or double."""
+    """Return the number in a tensor of one float."""
     parts = dict(fields(tensor)) if isinstance(tensor, bytes) else {}
-    size = _SIZES.get(parts.get(1))
-    found = (parts.get(number) for number in (4, 5, 6))  # its bytes, or a list of floats or doubles
-    return next((real(each) for each in found if isinstance(each, bytes) and len(each) == size), None)
+    packed = parts.get(4) or parts.get(5)  # its bytes, or a list of floats
+    is_one = parts.get(1) == _FLOAT and isinstance(packed, bytes) and len(packed) == _CRC.size
+    return real(packed) if is_one else None
 
 
 def _records(data: bytes, start: int, size: int) -> Iterator[tuple[int, bytes]]:

@@ -25,7 +25,6 @@ _NOT_SHOWN = re.compile(
 _PARTS = frozenset(("", "train", "training", "val", "valid", "validation", "eval", "test"))
 _SAME_START_S = 60.0
 _LATE_S, _LATE_PAUSES = 600.0, 3
-_MAX_ALERTS = 16
 
 
 def counts_steps(run: TrackerRun) -> bool:
@@ -165,23 +164,15 @@ def with_page(run: TrackerRun, page: TrackerRun) -> TrackerRun:
     return replace(kept, name=run.name or page.name, resumed_s=run.resumed_s)
 
 
-def without_losses(run: TrackerRun) -> TrackerRun:
-    """Return a run as it is kept for the next look, which only tells new losses."""
-    return replace(run, losses=())
-
-
 def compact(runs: Iterable[TrackerRun], progress: Progress | None) -> tuple[TrackerRun, ...]:
-    """Return runs without what only the next look needs: with those metrics that are shown, and the loss."""
+    """Return runs with what is shown: without what the next look needs, and most metrics."""
     shown = progress.metrics if progress else {}
     return tuple(
         replace(
             run,
             losses=(),
             read={},
-            metrics={
-                name: metric for name, metric in run.metrics.items() if name in shown or name == run.loss_name
-            },
-            alerts=run.alerts[-_MAX_ALERTS:],
+            metrics={name: each for name, each in run.metrics.items() if name in (*shown, run.loss_name)},
         )
         for run in runs
     )
