@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UsageError", "interrupted", "report", "run_guarded", "say"]
 _BUG = 70  # EX_SOFTWARE of sysexits.h
+_HUNG_UP = 129  # as the shell reports SIGHUP
 _INTERRUPTED = 130  # the exit code that a shell reports for SIGINT
 _CLOSED_PIPE = 141  # the one for SIGPIPE
 _NOT_USABLE = {
@@ -108,6 +109,8 @@ def run_guarded(command: Callable[[], int]) -> int:
 
 def _report_unexpected(error: Exception) -> int:
     streams.flush_stdout()
+    if error.args[:1] == (errno.EIO,) and _has_lost_terminal():
+        return _HUNG_UP
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("jobmon"):
         module = error.name.partition(".")[0]
         say(f"the Python package {_PACKAGES.get(module, module)} is missing; {_how_to_install()}")
@@ -120,6 +123,17 @@ def _report_unexpected(error: Exception) -> int:
         return StorageFailed.exit_code
     say(f"internal error; please report it with {_write_report()}")
     return _BUG
+
+
+def _has_lost_terminal() -> bool:
+    """Whether stdin is a terminal that was closed: to whatever it is asked, it answers with an I/O error."""
+    import termios  # rarely needed, and the user waits
+
+    try:
+        termios.tcgetattr(0)
+    except termios.error as error:
+        return bool(error.args[0] == errno.EIO)
+    return False
 
 
 def _has_folder() -> bool:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -153,6 +156,23 @@ def test_ctrl_c_leaves_everything_as_it_was(shell: Shell) -> None:
     code, screen = shell.talk(["init"], (_FIRST, "\x03"))
     assert code == 130
     assert screen.endswith("jobmon: stopped; nothing was saved\n")
+    assert not (shell.home / "config.json").exists()
+
+
+def test_a_terminal_that_vanishes_is_no_fault_of_jobmon(shell: Shell) -> None:
+    leader, follower = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jobmon", "init"],
+        env={**os.environ, "JOBMON_HOME": str(shell.home), "TMPDIR": str(shell.work)},
+        stdin=follower, stdout=follower, stderr=follower, start_new_session=True,
+    )  # fmt: skip
+    os.close(follower)
+    shown = b""
+    while _FIRST.strip().encode() not in shown:
+        shown += os.read(leader, 1024)
+    os.close(leader)
+    assert process.wait(300) == 129
+    assert not [*shell.work.iterdir()]
     assert not (shell.home / "config.json").exists()
 
 
