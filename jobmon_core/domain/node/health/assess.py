@@ -99,6 +99,8 @@ def _of_running(facts: HealthFacts, gpus: GpuHealth) -> tuple[bool | None, str]:
         return True, "it makes progress, and nothing is known to be wrong"
     if facts.is_snapshot and gpus.used:
         return True, "its GPUs compute, and nothing is known to be wrong"
+    if situation and situation.is_starting():
+        return None, "nothing is known to be wrong; it started too recently to know whether it makes progress"
     return None, "nothing is known to be wrong, but nothing shows that it makes progress"
 
 

@@ -95,13 +95,10 @@ def verdict_without_problems(situation: Situation) -> Event:
     figures = tuple(_figures(situation))
     if is_working(situation):
         return situation.finding(HEALTHY, "Healthy", "runs as it should", figures, is_quiet=True)
-    return situation.finding(
-        NOT_KNOWN,
-        "Health not known",
-        "no sign of trouble, but no sign of progress either",
-        figures,
-        is_quiet=True,
-    )
+    why = "no sign of trouble, but no sign of progress either"
+    if situation.is_starting():
+        why = "no sign of trouble, but it started too recently to know whether it makes progress"
+    return situation.finding(NOT_KNOWN, "Health not known", why, figures, is_quiet=True)
 
 
 def is_working(situation: Situation) -> bool:
@@ -139,8 +136,10 @@ def unseen(situation: Situation, *, log_was_read: bool = True) -> tuple[str, ...
     ]
     found += [reason for node in situation.nodes for reason in node.unavailable]
     if not situation.history.samples:
-        shown = "shows none yet" if situation.is_starting() else "shows none"
-        found.append(f"progress: its log {shown if log_was_read else 'has not been read yet'}")
+        shown = "its log shows none" if log_was_read else "its log has not been read yet"
+        if log_was_read and situation.is_starting():
+            shown = "none has been seen in its log yet"  # it was read a while ago
+        found.append(f"progress: {shown}")
     if gpus_of(situation) and not utilizations(situation, situation.thresholds.must_last_s):
         found.append("GPU utilisation: not available, or for too short a time yet")
     return tuple(dict.fromkeys(found))

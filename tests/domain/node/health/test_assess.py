@@ -72,6 +72,9 @@ def test_a_job_of_which_nothing_is_seen_is_neither_healthy_nor_ill() -> None:
     assert found.gpus.allocated is None
     assert found.not_seen == ("GPUs: no agent reports",)
     assert "nothing shows that it makes progress" in found.why
+    young = situation(None, steps=False)
+    young = replace(young, started_s=young.now_s - 5)
+    assert "it started too recently to know" in assess(_running(young)).why
 
 
 @pytest.mark.parametrize(

@@ -202,4 +202,5 @@ def test_a_log_that_was_not_read_yet_is_not_said_to_show_no_progress() -> None:
     assert unseen(silent) == ("progress: its log shows none",)
     assert unseen(silent, log_was_read=False) == ("progress: its log has not been read yet",)
     starting = replace(silent, started_s=silent.now_s - 5)
-    assert unseen(starting) == ("progress: its log shows none yet",)
+    assert unseen(starting) == ("progress: none has been seen in its log yet",)
+    assert "started too recently to know" in verdict_without_problems(starting).text
