@@ -20,7 +20,7 @@ from jobmon_core.domain.many.autostart.command import AutostartUnavailable
 from jobmon_core.domain.webhook import mask_webhooks
 from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.store.home import HOME_VARIABLE
-from jobmon_core.system.environment import dir_of_program
+from jobmon_core.system.environment import dir_of_program, missing_slurm_conf
 from jobmon_core.system.files import shipped_file
 from jobmon_core.system.runner import Runner, succeeded
 
@@ -60,6 +60,8 @@ def _or_why(describe: Callable[[], str]) -> str:
 
 
 def _slurm(ctx: Context, runner: Runner) -> str:
+    if why := missing_slurm_conf(ctx.environment):
+        return why
     result = runner.capture(["sbatch", "--version"], _VERSION_TIMEOUT_S)
     if not succeeded(result):
         return result.error_text

@@ -37,8 +37,10 @@ def test_a_new_user_sees_what_is_missing_and_nothing_is_created(shell: Shell) ->
 def test_versions_and_settings_are_shown_without_secrets(shell: Shell) -> None:
     shell.program("sbatch", "echo slurm 22.05.8")
     _configure(shell, json.dumps({"discord": {"error_webhook": _URL}, "backend": "local"}))
-    said = _where(shell, JOBMON_SUCCESS_WEBHOOK=_URL, SLURM_CONF="/etc/slurm.conf")
-    assert said["Slurm"] == f"slurm 22.05.8, {shell.programs}, SLURM_CONF=/etc/slurm.conf"
+    (shell.work / "slurm.conf").touch()
+    conf = f"{shell.work}/slurm.conf"
+    said = _where(shell, JOBMON_SUCCESS_WEBHOOK=_URL, SLURM_CONF=conf)
+    assert said["Slurm"] == f"slurm 22.05.8, {shell.programs}, SLURM_CONF={conf}"
     assert said["backend"] == "local"
     assert said["channels"] == (
         "success: Discord (discord.com …5678); error: Discord (discord.com …5678) "

@@ -75,3 +75,15 @@ def test_status_and_show_name_the_category_for_scripts(shell: Shell) -> None:
     pending, running = json.loads(shell.jobmon("status", "--json").stdout)
     assert (pending["pending_category"], pending["pending_reason"]) == ("limit", "QOSGrpCpuLimit")
     assert (running["pending_category"], running["pending_reason"]) == (None, None)
+
+
+def test_without_its_configuration_slurm_is_not_asked_why_nor_for_its_version(shell: Shell) -> None:
+    for program in ("squeue", "sbatch"):
+        shell.program(program, "touch asked")
+    conf = f"{shell.work}/slurm.conf"
+    done = shell.jobmon("why", "999", SLURM_CONF=conf)
+    says = f"{conf}, which $SLURM_CONF names, does not exist or cannot be read"
+    assert done.returncode == 69
+    assert says in done.stderr
+    assert says in shell.jobmon("where", SLURM_CONF=conf).stdout
+    assert not (shell.work / "asked").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from jobmon_core.scheduler.slurm.site_records import (
     read_partitions,
     read_reservations,
 )
+from jobmon_core.system.environment import missing_slurm_conf
 from jobmon_core.system.runner import Ran, succeeded
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ def ask_pending(runner: Runner, ref: JobRef, cluster: str) -> PendingFacts | Not
 
     If the job has started or ended lately, its state says so and nothing else is asked.
     """
+    if why := missing_slurm_conf(os.environ):
+        return Unreachable(f"squeue: {why}")
     fields = commands.fields_of(version_of(runner, "squeue") or OLDEST_VERSION)
     jobs = _jobs_of(runner.capture(commands.job(str(ref), cluster, fields), _TIMEOUT_S), fields)
     if not isinstance(jobs, tuple):
