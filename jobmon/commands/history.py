@@ -85,7 +85,7 @@ _STATES: tuple[str, ...] = (*_OUTCOMES, *JobState)
 
 def add_arguments(parser: Parser) -> None:
     text = f"{JOB_HELP}; or {_BACKFILL}, to add runs from accounting"
-    parser.add_argument("job", nargs="?", default="", metavar="JOB", help=text)
+    parser.add_argument("job", nargs="?", metavar="JOB", help=text)
     for name, text in _FILTERS.items():
         parser.add_argument(f"--{name}", default="", metavar="GLOB", help=f"only runs {text}")
     text = "only runs that ended since, e.g. 36h, 30d"
@@ -117,6 +117,8 @@ def run(options: Options) -> int:
     ctx = open_context()
     if options.job == _BACKFILL:
         return _backfill(ctx, options)
+    if options.job == "":  # a variable of a script that is empty
+        raise UsageError("JOB is an empty word; leave it out to see all runs")
     if options.job:
         _print_run(ctx, options)
     elif options.html:

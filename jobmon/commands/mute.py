@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 
 from jobmon.commands.common import (
     JOB_HELP,
@@ -53,7 +54,7 @@ def run(options: Options) -> int:
     if options.json:
         raise UsageError("--json lists what is muted and takes no arguments")
     if options.off == (options.time is not None):
-        raise UsageError(f"give a time or --off, e.g. `jobmon mute {options.target} 2h`")
+        raise UsageError(f"give a time or --off, e.g. `jobmon mute {shlex.quote(options.target)} 2h`")
     if options.off:
         subject, was_muted = unmute(ctx, options.target)
         if not was_muted:

@@ -113,3 +113,8 @@ def test_what_was_given_up_is_sent_again_on_request(shell: Shell) -> None:
     (entry,) = JobStore(shell.state).load("slurm-12-x").outbox
     assert entry.delivered_s
     assert not entry.maybe_delivered
+
+
+def test_the_example_for_a_forgotten_time_can_be_pasted(shell: Shell) -> None:
+    done = shell.jobmon("mute", "my job")
+    assert (done.returncode, "`jobmon mute 'my job' 2h`" in done.stderr) == (2, True)

@@ -328,3 +328,9 @@ def test_nodes_on_which_runs_are_slow_are_named_apart(shell: Shell) -> None:
     said = json.loads(shell.jobmon("history", "100", "--json").stdout)["unusual"]
     assert [each["id"] for each in said] == ["slower_than_usual", "slow_node"]
     assert "--exclude=n0" in said[1]["advice"]
+
+
+def test_an_empty_word_is_no_wish_for_all_runs(past: Shell) -> None:
+    done = past.jobmon("history", "")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "JOB is an empty word" in done.stderr
