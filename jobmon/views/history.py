@@ -45,6 +45,7 @@ _LATE = (
     "here without hours, which accounting did not have when they ended: `jobmon history backfill` adds them"
 )
 UNKNOWN = "-"
+_RECENT_S = 300 * 86_400.0
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins a formula
 
 
@@ -116,7 +117,8 @@ def _state(run: HistoryRecord) -> Cell:
 
 
 def _moment(at_s: float, now_s: float) -> Cell:
-    return Cell(clock(at_s, now_s), shorter=(stamp(at_s, "%m-%d %H:%M"),))
+    form = "%F" if abs(now_s - at_s) > _RECENT_S else "%m-%d %H:%M"  # a day without its year must be clear
+    return Cell(clock(at_s, now_s), shorter=(stamp(at_s, form),))
 
 
 def duration_text(seconds: float | None) -> str:
@@ -138,8 +140,11 @@ def _pace(run: HistoryRecord) -> Cell | str:
     return Cell(f"{number(run.step_s)} s/{run.unit}", shorter=(f"{number(run.step_s)} s",))
 
 
-def _cost(of: HistoryRecord | RunTotals) -> str:
-    return text_of(of.cost, partial(money, currency=of.currency), UNKNOWN)
+def _cost(of: HistoryRecord | RunTotals) -> Cell | str:
+    if of.cost is None:
+        return UNKNOWN
+    text = money(of.cost, of.currency)
+    return Cell(text, shorter=(f"{of.cost:,.0f} {of.currency}",) if of.cost >= 100 else ())  # noqa: PLR2004 - then cents say nothing
 
 
 def _cost_per_unit(run: HistoryRecord) -> str:
@@ -165,7 +170,7 @@ def totals_lines(rows: Sequence[RunTotals], by: str, console: Console) -> Lines:
         yield from console.advice(NO_RUNS, hanging="  ")
         return
     columns = total_columns(rows, by)
-    yield from _table(columns, rows, console, [(by.upper(), 10)])
+    yield from _table(columns, rows, console, [(by.upper(), 10), ("COST", 7), (by.upper(), 6)])
     of_gpus = "LOST: of runs that did not succeed; IDLE: as agents measured it; " if "LOST" in columns else ""
     yield from console.heading(f"{of_gpus}WAIT and TIME are means", Style.DIM)
 
