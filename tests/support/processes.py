@@ -101,11 +101,13 @@ def monitors_of(home: Path) -> set[int]:
 def processes_of(home: Path) -> dict[int, int]:
     """Return every process of the monitors of one home, with its parent PID."""
     found = {}
-    for process in Path("/proc").glob("[0-9]*"):
+    pids = [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdecimal()]
+    for pid in pids:  # without a Path of each: tests wait by this, beside hundreds of processes
         try:
-            argv = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
-            if "jobmon_core.monitor.main" in argv and str(home) in argv:
-                found[int(process.name)] = int(stat_of(int(process.name))[1])
+            with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as cmdline:
+                argv = cmdline.read().split(b"\0")
+            if b"jobmon_core.monitor.main" in argv and os.fsencode(home) in argv:
+                found[pid] = int(stat_of(pid)[1])
         except OSError:
             continue  # it has just ended
     return found
