@@ -35,7 +35,7 @@ from tests.support.clock import FakeClock
 Diagnoses = dict[str, Diagnosis]
 
 _JOB = 100_000
-_POLLS = 50
+_POLLS_PER_END = 6
 _TIMEOUT_S = 60.0
 _NODE = "n[001-002]"
 
@@ -49,11 +49,12 @@ def main(home: str, times: str) -> None:
     ctx.owner_record(name).claim(Owner.this_process())
     monitor = MonitorFactory(ctx).job_monitor(name, lambda _: None)
     monitor.poll_once()
+    polls = _POLLS_PER_END * int(times)
     started_s = time.process_time()
-    for _ in range(_POLLS):
+    for _ in range(polls):
         clock.now_s += POLL_INTERVAL_S
         monitor.poll_once()
-    poll_ms = 1e3 * (time.process_time() - started_s) / _POLLS
+    poll_ms = 1e3 * (time.process_time() - started_s) / polls
     private = memory(os.getpid()).private
     imported = sorted(each for each in sys.modules if ".history" in each and each.startswith("jobmon_core"))
     figures = {"private_kb": private, "poll_ms": poll_ms, "imported": imported}
