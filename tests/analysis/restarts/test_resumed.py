@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -367,18 +368,26 @@ def test_the_first_attempt_is_not_judged_and_a_job_without_a_lineage_neither(wor
     assert record.resume.watched is None
 
 
-def last_step(data: bytes) -> float:
+def reader_of(data: bytes = b"") -> ProgressReader:
     reader = ProgressReader(FormatMatcher.with_patterns({}))
     reader.feed(data)
+    return reader
+
+
+def step_of(reader: ProgressReader) -> float:
     return (step_in(reader.progress, "step") if reader.progress else None) or 0.0
 
 
 def start_of_step(data: bytes, step: float) -> int:
     """Return where in a log its progress first reaches a step."""
-    below, above = 0, len(data)
+    below, above, reader = 0, len(data), reader_of()  # which has read what is below
     while above - below > 1000:
-        middle = (below + above) // 2
-        below, above = (below, middle) if last_step(data[:middle]) >= step else (middle, above)
+        middle, further = (below + above) // 2, copy(reader)
+        further.feed(data[below:middle])
+        if step_of(further) >= step:
+            above = middle
+        else:
+            below, reader = middle, further
     end = re.compile(rb"[\r\n]").search(data, above)
     return end.end() if end else len(data)
 
@@ -388,7 +397,7 @@ def start_of_step(data: bytes, step: float) -> int:
 def test_recorded_logs_raise_no_false_alarm(work: Work, path: Path) -> None:
     """A second attempt that prints what follows a step has resumed, and one that prints all again has not."""
     data = path.read_bytes()[: 2**20]
-    work.step = int(0.6 * last_step(data))
+    work.step = int(0.6 * step_of(reader_of(data)))
     if work.step < 50:
         pytest.skip("it does not count steps, or too few")
     for number, content in enumerate((data, data[start_of_step(data, work.step) :], data)):
