@@ -62,18 +62,24 @@ def test_a_failure_in_the_middle_of_a_chain_is_said_once(user: User, backend: st
 
 
 def test_a_chain_that_is_refused_in_the_middle_says_how_to_go_on(user: User) -> None:
-    user.script("while [ ! -e go ]; do sleep 0.5; done", name="a.sh")
-    user.script("echo b", name="b.sh")
-    for wrong in (["a.sh"], ["a.sh", "nosuch.sh"], ["a.sh", "-d singleton b.sh"], ["a.sh", "b.sh 'x"]):
+    # names of their own: others submit to this cluster, too
+    user.script("while [ ! -e go ]; do sleep 0.5; done", name="refused.sh")
+    user.script("echo b", name="never.sh")
+    for wrong in (
+        ["refused.sh"],
+        ["refused.sh", "nosuch.sh"],
+        ["refused.sh", "-d singleton never.sh"],
+        ["refused.sh", "never.sh 'x"],
+    ):
         done = user.jobmon("chain", *wrong)
         assert (done.returncode, done.stdout) == (2, ""), done
-    assert user.slurm("squeue", "-h", "-n", "a.sh,b.sh") == ""
-    done = user.jobmon("chain", "a.sh", "-p nosuch b.sh", "b.sh")
+    assert user.slurm("squeue", "-h", "-n", "refused.sh,never.sh") == ""
+    done = user.jobmon("chain", "refused.sh", "-p nosuch never.sh", "never.sh")
     assert done.returncode == 1
     (job,) = jobs_of(done.stdout)
     assert f"stage 2 of 3 was not submitted, nor any after it. Submitted before it: job {job}" in done.stderr
-    assert f"jobmon chain --after {job} '-p nosuch b.sh' b.sh" in done.stderr
+    assert f"jobmon chain --after {job} '-p nosuch never.sh' never.sh" in done.stderr
     assert f"scancel {job}" in done.stderr
     (user.work / "go").touch()
-    eventually(lambda: user.slurm("squeue", "-h", "-t", "PD,R", "-n", "a.sh,b.sh") == "")
+    eventually(lambda: user.slurm("squeue", "-h", "-t", "PD,R", "-n", "refused.sh,never.sh") == "")
     user.told(job)

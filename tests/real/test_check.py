@@ -62,6 +62,7 @@ def _on_node(user: User, *arguments: str) -> dict[str, dict[str, str]]:
     return {item["id"]: item for item in json.loads(done.stdout)["items"]}
 
 
+@pytest.mark.xdist_group("doomed")  # whose tests kill its node
 def test_a_short_job_tries_the_environment_and_the_imports_on_a_node_of_the_partition(user: User) -> None:
     make_workspace(user.work)
     lines = "#SBATCH -p doomed --gres=gpu:2 -t 600\nexport WHERE=here\nsource venv/bin/activate\n"
@@ -102,10 +103,20 @@ def _jobs_in_closed(user: User) -> str:
 
 def _interrupt_a_check(user: User, arguments: list[str]) -> None:
     command = [sys.executable, "-m", "jobmon", "check", "--on-node", *arguments]
-    checking = subprocess.Popen(command, cwd=user.work, env=user.environment, stdout=subprocess.DEVNULL)
-    eventually(lambda: _jobs_in_closed(user) != "")
-    checking.send_signal(signal.SIGINT)
-    assert checking.wait(PATIENCE_S) == 130
+    with subprocess.Popen(
+        command,
+        cwd=user.work,
+        env=user.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as checking:
+        assert checking.stderr is not None
+        lines = iter(checking.stderr.readline, "")
+        assert any("Ctrl-C cancels it" in line for line in lines)  # it knows the job from here on
+        assert _jobs_in_closed(user) != ""
+        checking.send_signal(signal.SIGINT)
+        assert checking.wait(PATIENCE_S) == 130
 
 
 def test_a_checked_submission_is_refused_with_one_overview_or_made(user: User) -> None:

@@ -77,8 +77,8 @@ def test_the_figures_are_those_of_seff_for_jobs_of_all_shapes(user: User) -> Non
 
     listing = ("squeue", "-h", "-t", "all", "-o", "%T", "-j", ",".join(ids.values()))
     over = {"COMPLETED", "FAILED", "CANCELLED"}
-    eventually(lambda: {*user.run(*listing).stdout.split()} <= over)
-    eventually(lambda: all(run["state"] for run in answer().values()))
+    eventually(lambda: {*user.slurm(*listing).split()} <= over)
+    eventually(lambda: {run["state"] for run in answer().values()} <= over)  # accounting may be late
     runs = answer()
     assert len(runs) == len(ids) + 1, "each task of the array is one"
     for job_id, run in runs.items():

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from private_slurm import Cluster
 
 _BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "history_accounting.py"
@@ -18,6 +19,7 @@ _ENVIRONMENT = {
 _ARGUMENTS = ("--jobs=20", "--tasks=10", "--no-time-outs", "--no-totals", "--json")  # others use this cluster
 
 
+@pytest.mark.xdist_group("n5")  # on which one of its jobs needs all CPUs
 def test_runs_and_hours_are_those_of_sacct_and_of_a_backfill(slurm: Cluster) -> None:
     done = subprocess.run(
         [sys.executable, str(_BENCHMARK), *_ARGUMENTS],

@@ -134,7 +134,8 @@ def test_a_killed_worker_is_critical_however_it_is_watched(user: User, sets: Set
     for name in ("pids", "launcher"):
         sets.folder(name)
         pids[name] = sets.start(name, "bash", "-c", _SHELL % ("", "none"))
-        eventually(lambda name=name: (sets.folders[name] / "pid_3").exists())  # type: ignore[misc]  # one of them
+        last = sets.folders[name] / "pid_3"
+        eventually(lambda last=last: last.exists() and last.read_text() != "")  # type: ignore[misc]  # one of them
     files = sorted(sets.folders["pids"].glob("pid_*"))
     (sets.folders["pids"] / "all").write_text("".join(file.read_text() for file in files))
     sets.watch("pids", "--pid-file", str(sets.folders["pids"] / "all"))

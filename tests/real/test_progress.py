@@ -99,7 +99,9 @@ def test_a_monitor_that_is_killed_and_replaced_keeps_the_history(user: User) -> 
     _reaches(user, job_id, 60)
     (progress_file,) = (user.home / "state" / "progress").glob("*.json")
     samples = json.loads(progress_file.read_text(encoding="utf-8"))["tasks"][""]["history"]["samples"]
-    assert [sample["current"] for sample in samples][-3:] == [20, 40, 60]
+    known = [sample["current"] for sample in samples]  # a look may come between two gates
+    assert known == sorted(known)
+    assert [step for step in known if step in (20, 40, 60)] == [20, 40, 60]
     _open_gate(user, "tqdm", _STEPS)
     assert user.told(job_id).outcome is Outcome.SUCCESS
 

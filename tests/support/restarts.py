@@ -83,8 +83,10 @@ class Story:
         assert self._lines("finished") == [str(len(first_steps) - 1)]
         given = [start["environment"].get("JOBMON_RESUME_STEP", "0") for start in self.starts]
         assert given == [str(first - 1) for first in first_steps]
-        jobs = self.user.slurm("sacct", "-X", "-n", "-o", "JobID", "-S", "now-1hour", "--name=job.sh").split()
-        assert [a.job for a in self.lineage.attempts] == [j for j in jobs if j in self._jobs()]
+        attempts = [attempt.job for attempt in self.lineage.attempts]
+        listing = ("sacct", "-X", "-n", "-o", "JobID", "-S", "now-1hour", "--name=job.sh")
+        eventually(lambda: {*attempts} <= {*self.user.slurm(*listing).split()})  # accounting may be late
+        assert attempts == [job for job in self.user.slurm(*listing).split() if job in self._jobs()]
 
     def assert_never_restarted(self) -> None:
         """Check that there was one attempt only, and that nothing is due."""
