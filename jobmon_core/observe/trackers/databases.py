@@ -34,7 +34,7 @@ Row = tuple[object, ...]
 
 _MAGIC, _HEADER_BYTES = b"SQLite format 3\0", 100
 _WAL_VERSION = 2  # bytes 18 and 19 of the header: https://www.sqlite.org/fileformat.html
-_LIMIT_S, _BUSY_S = 0.2, 0.5
+_LIMIT_S, _BUSY_S = 0.2, 0.5  # of the processor, since a busy machine may lend it late; of waiting for a lock
 _STEPS = 500  # of SQLite's machine, between two looks at the clock
 # a message may quote bytes that are no text, and a damaged schema may ask for more memory than SQLite gives
 _FAILURES = (sqlite3.Error, UnicodeError, MemoryError)
@@ -124,8 +124,8 @@ def _asked(place: Path, question: Callable[[sqlite3.Connection], T], *, is_share
     with closing(sqlite3.connect(uri, _BUSY_S, uri=True, isolation_level=None)) as database:
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE)
         database.text_factory = lambda value: value.decode("utf-8", "replace")
-        until_s = time.monotonic() + _LIMIT_S
-        database.set_progress_handler(lambda: time.monotonic() > until_s, _STEPS)
+        until_s = time.thread_time() + _LIMIT_S
+        database.set_progress_handler(lambda: time.thread_time() > until_s, _STEPS)
         database.executescript(_SETTINGS)
         database.execute("BEGIN")
         return question(database)
