@@ -15,7 +15,7 @@ from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.lifecycle.health import Health
 from tests.support.discord_answers import rate_limited, server_error
 from tests.support.failing_job import UNTIL_GO, assert_failed_and_told_once, let_go
-from tests.support.files import contents
+from tests.support.files import contents, write_whole
 from tests.support.messages import message_about, only, read
 from tests.support.user import User
 from tests.support.waiting import eventually
@@ -86,7 +86,7 @@ def test_a_dead_webhook_is_reported_and_the_message_is_sent_after_its_repair(
         "the webhook's id": valid.replace("webhooks/", "webhooks/5"),
         "the webhook's token": re.sub(r'.(", "|"})', r"0\1", valid, count=2),
     }
-    config.write_text(bad[broken_part])
+    write_whole(config, bad[broken_part], 0o600)
     let_go(user)
     user.told(job_id)
     assert user.discord.received() == []
@@ -95,7 +95,7 @@ def test_a_dead_webhook_is_reported_and_the_message_is_sent_after_its_repair(
     assert len(user.discord.attempts) == 2  # the other channel is tried too
     user.jobmon("recover")  # the configuration is unchanged, so nothing is sent
     assert len(user.discord.attempts) == 2
-    config.write_text(valid)
+    write_whole(config, valid, 0o600)
     assert "sending its undelivered message again" in user.jobmon("recover").stdout
     assert_failed_and_told_once(user, job_id)
 
@@ -106,11 +106,11 @@ def test_a_broken_configuration_delays_the_message_until_it_is_repaired(user: Us
     user.watched_as(job_id, "RUNNING")
     config = user.home / "config.json"
     valid = config.read_text()
-    config.write_text("{")
+    write_whole(config, "{", 0o600)
     let_go(user)
     eventually(lambda: user.status(job_id)["undelivered"] == 1)
     assert user.discord.attempts == []
-    config.write_text(valid)
+    write_whole(config, valid, 0o600)
     assert_failed_and_told_once(user, job_id)
 
 
@@ -213,25 +213,25 @@ def _calls(user: User) -> int:
 def test_unreadable_squeue_output_does_not_end_a_job(user: User, squeue: Path, mode: str) -> None:
     job_id = user.submit(user.script(UNTIL_GO))
     user.watched_as(job_id, "RUNNING")
-    squeue.write_text(mode)
+    write_whole(squeue, mode)
     eventually(lambda: _calls(user) >= (2 if mode == "nothing" else 1))
     eventually(lambda: user.job(job_id).stale_since_s is not None or mode == "nothing")
     job = user.job(job_id)
     assert (job.ended, job.concluded_s, job.outbox) == (False, None, ())
     assert user.status(job_id)["outcome"] is None
     let_go(user)
-    squeue.write_text("real")
+    write_whole(squeue, "real")
     assert_failed_and_told_once(user, job_id)
 
 
 def test_a_hanging_squeue_does_not_end_a_job_and_blocks_only_its_monitor(user: User, squeue: Path) -> None:
     job_id = user.submit(user.script(UNTIL_GO))
     user.watched_as(job_id, "RUNNING")
-    squeue.write_text("hang")
+    write_whole(squeue, "hang")
     eventually(lambda: _calls(user) >= 1)
     let_go(user)
     assert user.status(job_id)["outcome"] is None
-    squeue.write_text("real")
+    write_whole(squeue, "real")
     user.in_state(job_id, "FAILED")
     assert user.discord.attempts == []
     (hung,) = _children(user.monitor_pid(job_id))
@@ -270,7 +270,7 @@ def test_secrets_are_only_in_the_configuration(user: User) -> None:
     let_go(user)
     user.told(job_id)
     config = user.home / "config.json"
-    config.write_text(config.read_text().replace("webhooks/", "webhooks/5"))
+    write_whole(config, config.read_text().replace("webhooks/", "webhooks/5"), 0o600)
     verbs = (
         ("test-discord",),
         ("status", "--json"),

@@ -26,7 +26,7 @@ from tests.support.processes import is_running
 from tests.support.pseudo_terminal import terminal
 from tests.support.ssh_server import Box, unusable
 from tests.support.user import User
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 pytestmark = [
     pytest.mark.xdist_group("ssh"),
@@ -258,23 +258,34 @@ def test_a_server_that_refuses_a_further_session_is_not_logged_in_to_again(box: 
 
 
 def test_a_link_that_is_lost_or_silent_ends_the_commands_and_proves_nothing(box: Box, laptop: Laptop) -> None:
-    laptop.profile("touch ~/started; echo half an answer; sleep 600; true")
+    laptop.profile("echo half an answer; sleep 600; true")
     losses: tuple[tuple[Callable[[], None], tuple[str, ...], str], ...] = (
         (lambda: laptop.master().kill(), ("wait", "1"), "leo broke: the answer is incomplete"),
         (lambda: laptop.master().kill(), ("note", "1", "x"), "it is not known what came of the command"),
         # a laptop that was asleep: the server does not answer any more
         (partial(suspend, box), ("wait", "1"), "the answer is incomplete"),
     )
+    shown = laptop.work / "shown"
     for lose, words, says in losses:
-        with ThreadPoolExecutor(1) as first:
-            waiting = first.submit(laptop.there, *words)
-            eventually((box.home / "started").exists)
+        argv = (sys.executable, "-m", "jobmon", "--profile", "leo", *words)
+        with (
+            shown.open("wb") as output,
+            subprocess.Popen(
+                argv,
+                cwd=laptop.work,
+                env=laptop.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.PIPE,
+                text=True,
+            ) as process,
+        ):
+            eventually(lambda: shown.read_text() == "half an answer\n")  # it has arrived here
             lose()
-            done = waiting.result()
-        assert done.returncode == 69, done
-        assert done.stdout == "half an answer\n"
-        assert says in done.stderr
-        (box.home / "started").unlink()
+            _, errors = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 69, errors
+        assert shown.read_text() == "half an answer\n"
+        assert says in errors
     for session in box.sessions():
         session.resume()
     laptop.profile(ECHO)
