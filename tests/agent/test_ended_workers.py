@@ -16,6 +16,7 @@ from jobmon_core.domain.job.job_settings import JobSettings
 from jobmon_core.domain.logs.progress.events.event import Event
 from jobmon_core.domain.node.telemetry.model import Worker, WorkerStatus
 from jobmon_core.store.telemetry import TaskTelemetry
+from tests.support.files import write_whole
 from tests.support.waiting import eventually
 from tests.support.watched_program import QUICK, WITHIN_S, Watched, watched
 
@@ -132,7 +133,7 @@ def test_a_worker_that_finishes_first_is_no_death(tmp_path: Path, last_line: str
         four = Four(job)
         eventually(four.are_old_enough, WITHIN_S)
         (tmp_path / "code").write_text(str(code))
-        (tmp_path / "finish").write_text(last_line)
+        write_whole(tmp_path / "finish", last_line)
         eventually(four.one_has_ended, WITHIN_S)
         until_s = time.monotonic() + _LONG_ENOUGH_S
         assert four.messages_until(lambda found: bool(found) or time.monotonic() > until_s) == []

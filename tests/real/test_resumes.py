@@ -10,6 +10,7 @@ from jobmon_core.context import Context
 from jobmon_core.domain.job.restart.model import Lineage
 from jobmon_core.domain.slurm.states import Outcome
 from tests.support.checkpoint_layouts import hf_trainer
+from tests.support.files import write_whole
 from tests.support.messages import read, title
 from tests.support.user import User
 from tests.support.waiting import eventually
@@ -71,7 +72,7 @@ def test_a_resume_is_told_and_the_incomplete_checkpoint_lies_aside(trainer: User
         "checkpoint-4300.incomplete-0",
         f"checkpoint-{BEYOND}",
     }
-    (trainer.work / "go").write_text("0")
+    write_whole(trainer.work / "go", "0")
     assert trainer.told(second).outcome is Outcome.SUCCESS
     first, resumed = lineage(trainer).attempts
     assert (first.first_step, first.last_step) == (10, 4380)
@@ -83,7 +84,7 @@ def test_a_start_from_scratch_is_critical_and_ends_the_lineage(trainer: User) ->
     text = "Attempt 1 started from scratch at step 10, although it was to resume from step 4,200"
     eventually(lambda: any(each.endswith(f"train ({second}): {text}") for each in titles(trainer)))
     assert lineage(trainer).ended_why == text
-    (trainer.work / "go").write_text("75")
+    write_whole(trainer.work / "go", "75")
     assert trainer.told(second).outcome is Outcome.FAILURE
     assert text in read(trainer.discord.received()[-1])
     assert len(lineage(trainer).attempts) == 2
@@ -91,7 +92,7 @@ def test_a_start_from_scratch_is_critical_and_ends_the_lineage(trainer: User) ->
 
 def test_a_start_from_scratch_that_only_the_end_shows_is_told_once(trainer: User) -> None:
     second = second_job(trainer, 10, 50)  # too few steps to judge before the end
-    (trainer.work / "go").write_text("0")
+    write_whole(trainer.work / "go", "0")
     assert trainer.told(second).outcome is Outcome.SUCCESS
     text = "Attempt 1 started from scratch at step 10, although it was to resume from step 4,200"
     assert [each for each in titles(trainer) if "scratch" in each] == [f"❌ train ({second}): {text}"]

@@ -117,6 +117,7 @@ def test_a_job_whose_wrapper_was_killed_has_an_unknown_outcome_with_the_reason_a
     assert somebody.jobmon("run", "--host", "box", "--", "sh", "-c", script).returncode == 0
     somebody.watched_as(1, "RUNNING")
     (run,) = (box.home / ".local/state/jobmon").glob("*/pid")
+    eventually(lambda: run.with_name("output.log").read_text() != "")
     for pid in run.read_text().split()[:3:2]:  # the wrapper and the command
         with suppress(ProcessLookupError):  # the command may end with its wrapper
             os.kill(int(pid), signal.SIGKILL)
