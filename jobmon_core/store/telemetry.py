@@ -81,13 +81,11 @@ class TaskTelemetry:
             names = os.listdir(self.folder)  # noqa: PTH208 - glob takes long also where there is no folder
         except OSError:
             return ()
-        return tuple(name for name in sorted(names) if (self.folder / name / LATEST).exists())
+        return tuple(name for name in sorted(names) if (self.folder / f"{name}/{LATEST}").exists())
 
     def report(self, node: str) -> AgentReport:
         """Return the latest report from a node; an empty one if there is none."""
-        from jobmon_core.domain.node.telemetry.model import AgentReport  # a monitor needs only the signs
-
-        return JsonFile(self.folder / node / LATEST, AgentReport, _MAX_REPORT_BYTES).read()
+        return report_file(self.folder / node / LATEST).read()
 
     def add(self, sample: Sample) -> None:
         """Add a sample of a node without an agent, unless it was added before; OSError, StorageFailed.
@@ -177,6 +175,13 @@ class TaskTelemetry:
         except OSError:
             return ()
         return tuple(sample for line in lines if (sample := _sample(line)) is not None)
+
+
+def report_file(path: Path) -> JsonFile[AgentReport]:
+    """Return the file with the latest report from a node."""
+    from jobmon_core.domain.node.telemetry.model import AgentReport  # a monitor needs only the signs
+
+    return JsonFile(path, AgentReport, _MAX_REPORT_BYTES)
 
 
 def _sample(line: bytes) -> Sample | None:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.health.files import JobFiles, read_files
 from jobmon_core.app.jobs.find import StateGroup, find_job
-from jobmon_core.app.jobs.overview import end_text, ending_of, overview, state_text
+from jobmon_core.app.jobs.overview import (
+    Overview,
+    current_status,
+    end_text,
+    ending_of,
+    group_intervals_s,
+    overview,
+    policy,
+    state_text,
+)
 from jobmon_core.app.live.job_view import JobView, job_view
 from jobmon_core.app.live.patrol import named_state_ids
 from jobmon_core.app.live.telemetry import task_agents
@@ -17,7 +26,6 @@ from jobmon_core.domain.artifacts.checkpoints.recognize import step_of
 from jobmon_core.domain.artifacts.model import Checkpoints, ListedFile
 from jobmon_core.domain.backends import is_local, is_ray, lists_all_nodes
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.finding import Finding
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.node.health.assess import HealthFacts, assess
 from jobmon_core.domain.node.health.model import HealthReport, Stage
@@ -36,7 +44,6 @@ from jobmon_core.system.runner import MAX_POD_BYTES, Runner
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobmon_core.app.jobs.overview import Overview
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
     from jobmon_core.domain.artifacts.checkpoints.model import FoundCheckpoints
@@ -73,13 +80,12 @@ def collect_health(ctx: Context, arguments: Sequence[str]) -> tuple[HealthReport
 
 
 def known_health(ctx: Context, argument: str) -> tuple[HealthReport, ...]:
-    """Return the health as far as monitors know it: nothing is read or asked that may take long.
-
-    Raises:
-        as `collect_health`.
-    """
-    tasks = _tasks(ctx, overview(ctx), [argument])
-    return tuple(assess(_job_facts(ctx, view, live, None)) for view, live in tasks)
+    """Return the health of a job as far as its monitor knows it, at once; errors are those of `find_job`."""
+    job, ref = find_job(ctx, argument)
+    status = current_status(ctx, job)
+    known = Overview([status], [], policy(ctx), group_intervals_s=group_intervals_s(ctx))
+    view = job_view(ctx, known, status, agents=task_agents(ctx, status.job))
+    return tuple(assess(_job_facts(ctx, view, live, None)) for live in _named(view, ref.key))
 
 
 def health_with_pods(
@@ -121,8 +127,11 @@ def _tasks(ctx: Context, known: Overview, arguments: Sequence[str]) -> Iterator[
         for state_id in named_state_ids(ctx, [argument]):
             status = by_id[state_id]
             view = job_view(ctx, known, status, agents=task_agents(ctx, status.job))
-            named = [live for live in view.tasks if key and live.task and live.task.key == key]
-            yield from ((view, live) for live in named or view.tasks)
+            yield from ((view, live) for live in _named(view, key))
+
+
+def _named(view: JobView, key: str) -> Sequence[LiveTask]:
+    return [live for live in view.tasks if key and live.task and live.task.key == key] or view.tasks
 
 
 def _task_key(ctx: Context, argument: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.live.tasks import TaskAgents, live_tasks, task_group
 from jobmon_core.scheduler.backends import known_backend
-from jobmon_core.store.telemetry import LATEST, TaskTelemetry
+from jobmon_core.store.telemetry import LATEST, TaskTelemetry, report_file
 from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def task_agents(ctx: Context, job: WatchedJob) -> dict[str, TaskAgents]:
 
 def read_report(path: Path) -> AgentReport:
     """From one node."""
-    return TaskTelemetry(path.parent.parent).report(path.parent.name)
+    return report_file(path).read()
 
 
 def read_record(path: Path) -> AgentRecord:
@@ -52,7 +52,7 @@ def agents_of(
     record_of: Callable[[Path], AgentRecord] = read_record,
 ) -> TaskAgents:
     """Return what the agents of a task reported; ``report_of`` and ``record_of`` read a file, or know it."""
-    paths = [telemetry.folder / node / LATEST for node in telemetry.nodes()]
+    paths = [telemetry.folder / f"{node}/{LATEST}" for node in telemetry.nodes()]
     reports = tuple(report for path in paths if (report := report_of(path)).latest.at_s)
     return TaskAgents(reports, record_of(telemetry.record.path).attempts.problem)
 
