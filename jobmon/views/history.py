@@ -147,8 +147,11 @@ def _cost(of: HistoryRecord | RunTotals) -> Cell | str:
     return Cell(text, shorter=(f"{of.cost:,.0f} {of.currency}",) if of.cost >= 100 else ())  # noqa: PLR2004 - then cents say nothing
 
 
-def _cost_per_unit(run: HistoryRecord) -> str:
-    return text_of(run.cost_per_unit, lambda cost: f"{money(cost, '')}/{run.unit}", UNKNOWN)
+def _cost_per_unit(run: HistoryRecord) -> Cell | str:
+    if run.cost_per_unit is None:
+        return UNKNOWN
+    cost = money(run.cost_per_unit, "")
+    return Cell(f"{cost}/{run.unit}", shorter=(cost,))
 
 
 def _total_text(total: RunTotals) -> str:
@@ -210,7 +213,7 @@ def among_lines(found: Among, now_s: float, console: Console) -> Lines:
         if finding.advice:
             yield from console.advice(finding.advice, "  ")
     if not alike:
-        yield from console.prose("The history has no earlier run of this name or script.")
+        yield from console.prose("The history has no earlier run to compare it with.")
         return
     yield f"EARLIER: the median of {count(len(alike), 'earlier run')} of this name or script:"
     columns = run_columns(now_s)
