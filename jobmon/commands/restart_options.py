@@ -121,13 +121,18 @@ def restart_change(
 
 
 def _changes(values: Mapping[str, str]) -> Json:
-    from jobmon_core.domain.job.restart.config import checked_resume_arg, fault_of_cause
+    from jobmon_core.domain.job.restart.config import BUDGETS, checked_resume_arg, fault_of_cause
 
     changes: Json = {"set_aside": True} if SET_ASIDE in values else {}
     if causes := values.get("--restart-on"):
         changes["on"] = tuple(filter(None, (each.strip() for each in causes.split(","))))
         if fault := next(filter(None, map(fault_of_cause, changes["on"])), None):
             raise UsageError(f"--restart-on: {fault}")
+        if unknown := _unknown_causes(set(changes["on"]).difference(BUDGETS)):
+            raise UsageError(
+                f"--restart-on: there is no cause {', '.join(unknown)}: it takes {', '.join(BUDGETS)}, "
+                "or the id of a cause, e.g. one of `jobmon patterns list`"
+            )
     if most := values.get("--max-restarts"):
         if not (most.isascii() and most.isdigit()):
             raise UsageError(f"--max-restarts takes a whole number, not {most!r}")
@@ -138,6 +143,15 @@ def _changes(values: Mapping[str, str]) -> Json:
         except ValueError as error:
             raise UsageError(f"--resume-arg {words!r}: {error}") from error
     return changes
+
+
+def _unknown_causes(names: set[str]) -> list[str]:
+    if not names:
+        return []
+    from jobmon.commands.common import open_context
+    from jobmon_core.app.patterns import restart_causes  # reads all patterns
+
+    return sorted(map(repr, names - restart_causes(open_context())))
 
 
 def _section(text: str) -> RestartSettings:

@@ -14,10 +14,12 @@ from jobmon_core.domain.errors import Invalid, JobmonError
 from jobmon_core.domain.logs.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.logs.diagnosis.log_lines import LogLines
 from jobmon_core.domain.logs.diagnosis.model import SlurmEvidence
+from jobmon_core.domain.logs.diagnosis.patterns import label_of
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.observe.logs.read import read_tail
 from jobmon_core.observe.patterns.load import FILE_NAME, PatternFile, load_patterns, read_patterns
 from jobmon_core.observe.patterns.match import Matcher
+from jobmon_core.observe.patterns.restart_rules import restart_rules
 from jobmon_core.system.files import shipped_file
 
 if TYPE_CHECKING:
@@ -90,6 +92,13 @@ def titles(own: PatternFile) -> dict[str, str]:
         return {pattern.id: pattern.title for pattern in load_patterns(own.patterns)}
     except Invalid:
         return {}  # the diagnosis itself reports that
+
+
+def restart_causes(ctx: Context) -> frozenset[str]:
+    """Return the ids and labels of causes, by which users may name those after which a job is restarted."""
+    ids = {pattern.id for pattern in load_patterns(read_own_patterns(ctx).patterns)}
+    ids.update(cause for rule in restart_rules() for cause in rule.when.causes)
+    return frozenset({*ids, *map(label_of, ids)})
 
 
 def check(paths: tuple[Path, ...], own: Path | None) -> Iterator[PatternFile]:

@@ -30,6 +30,10 @@ def script(shell: Shell, *lines: str) -> None:
         ("--restart --no-such option job.sh", "--name=value always works"),
         ("--restart=maybe job.sh", "--restart takes on, observe, off or nothing, not 'maybe'"),
         ("--restart --restart-on preemted job.sh", "did you mean preempted?"),
+        (
+            "--restart --restart-on node,foo job.sh",
+            "there is no cause 'foo': it takes preempted, node, time,",
+        ),
         ("--restart --max-restarts -1 job.sh", "--max-restarts takes a whole number, not '-1'"),
         ("--restart --resume-arg '{path} job.sh", '--resume-arg "\'{path}": not a list of words'),
         ("--restart --resume-arg {ckpt} job.sh", "only {path} is replaced"),
