@@ -44,8 +44,9 @@ def add_service_options(parser: Parser) -> None:
 
 def refuse_service_options(options: Options) -> None:
     """Raise UsageError for an option that suits no other backend."""
-    if options.address or options.all:
-        raise UsageError("--address and --all are for jobs of Ray; add --backend ray")
+    if options.all:
+        raise UsageError("--all is for jobs of Ray or Kubernetes; add --backend ray or --backend kubernetes")
+    _refuse(options, ("address",), "Ray; add --backend ray")
     if options.context or options.namespace or options.selector:
         raise UsageError(
             "--context, --namespace and --selector are for jobs on Kubernetes; add --backend kubernetes"
@@ -72,7 +73,10 @@ def watch_service(
         raise UsageError(f"required: either the names of jobs, or --all{also}, with --backend {backend}")
     names = _names(ctx, options, backend, service)
     if not names:
-        say(f"no job of {what} ({service}) is pending or running")
+        if options.selector:
+            say(f"no pod of {what} ({service}) has the labels {options.selector}")
+        else:
+            say(f"no job of {what} ({service}) is pending or running")
     return _watch_each(ctx, options, (backend, service, what), names, show_reported)
 
 

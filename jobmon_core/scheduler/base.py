@@ -84,6 +84,10 @@ class CommandLine(Protocol):
         """The options that let a job start after another one; ``condition`` as in ``afterok``."""
 
     @property
+    def program(self) -> str:
+        """What submits."""
+
+    @property
     def never_again(self) -> tuple[str, ...]:
         """The options with which the scheduler itself never starts the job again."""
 

@@ -77,6 +77,11 @@ def test_what_kubectl_says_reaches_the_user(kubectl: FakeKubectl, user: User) ->
     assert "required: either the names of jobs, or --all, or --selector" in error_of(user, *watch)
     assert "--address is for jobs of Ray" in error_of(user, *watch, "--address", "http://x", "train")
     assert "--selector are for jobs on Kubernetes" in error_of(user, "watch", "--selector", "a=b", "1")
+    assert "--all is for jobs of Ray or Kubernetes; add --backend ray" in error_of(user, "watch", "--all")
+    nothing = user.jobmon(*watch, "--selector", "app=x").stderr
+    assert (
+        "no job of Kubernetes (lab/ml) is pending or running, and has a pod with the labels app=x" in nothing
+    )
     kubectl.fail('Error from server (Forbidden): jobs.batch "train" is forbidden', "get")
     said = error_of(user, *watch, "train")
     assert "Forbidden" in said

@@ -17,7 +17,7 @@ from jobmon_core.domain.before.batch_script.model import BatchScript
 from jobmon_core.domain.before.batch_script.paths import Use
 from jobmon_core.domain.before.batch_script.request import Request, log_files
 from jobmon_core.domain.before.checks.check_all import check_all
-from jobmon_core.domain.before.checks.facts import Facts, PathFact, PathKind, Setup
+from jobmon_core.domain.before.checks.facts import Facts, PathFact, PathKind, Setup, SubmissionAnswer
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import ConfigInvalid, JobmonError, StorageFailed
 from jobmon_core.domain.job.job_settings import JobSettings, RestartMode, RestartSettings
@@ -28,6 +28,7 @@ from jobmon_core.observe.artifacts.listing import disk_of
 from jobmon_core.observe.batch_script import existing_folder, look_at, quota_of, read_text
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.store.jobs import Unreadable
+from jobmon_core.system.environment import dir_of_program
 from jobmon_core.system.runner import Runner
 from jobmon_core.system.users import user_name
 
@@ -161,6 +162,9 @@ class CheckSubmission:
     def _with_answers(self, facts: Facts, backend: str, arguments: Sequence[str]) -> Facts:
         scheduler = find_backend(backend)
         file = facts.script_file
+        program = scheduler.command_line.program if scheduler.command_line else ""
+        if program and not dir_of_program(program, self.ctx.environment):
+            return replace(facts, test_only=SubmissionAnswer(None, f"{program} is not on the PATH here"))
         if scheduler.test_only is None or (file is not None and not file.can_read):
             return facts
         options = facts.request.options

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _OPTIONS = "a:A:C:c:e:J:j:k:l:L:m:M:N:o:p:P:q:r:R:S:u:v:W:fhIVXzG"  # as getopt takes them
-never_again = ("-r", "n")
+program, never_again = "qsub", ("-r", "n")
 _DIRECTIVE = re.compile(r"#PBS[ \t]+(-.*)")
 _MAX_SCRIPT_BYTES = 4 << 20
 _ON_STDIN = "STDIN"  # how PBS names a job whose script came from there

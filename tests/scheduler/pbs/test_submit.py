@@ -164,6 +164,16 @@ def test_a_check_reads_the_directives_of_pbs(script: str) -> None:
     assert as_sbatch(["-N", "x", "--", "/bin/true", "a b"])[-1] == "--wrap=/bin/true 'a b'"
 
 
+@pytest.mark.usefixtures("home")
+def test_a_check_without_qsub_says_that_pbs_cannot_be_asked(
+    script: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert main(["check", "--backend", "pbs", script]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "PBS did not say whether it accepts the job: qsub is not on the PATH here" in said
+
+
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [

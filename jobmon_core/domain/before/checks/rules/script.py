@@ -158,13 +158,13 @@ _RUNNABLE = ("UP", "")
 
 def test_only(facts: Facts) -> Finding:
     """The real sbatch accepts the request (``--test-only``)."""
-    answer = facts.test_only
+    answer, scheduler = facts.test_only, "Slurm" if facts.is_slurm else "PBS"
     if answer is None:
         return unknown("the job is not for Slurm, or its script cannot be read")
     if answer.accepted is None:
         return warned(
-            f"Slurm did not say whether it accepts the job: {answer.text}",
-            "Check again when, or where, Slurm answers.",
+            f"{scheduler} did not say whether it accepts the job: {answer.text}",
+            f"Check again when, or where, {scheduler} answers.",
         )
     if not answer.accepted:
         return failed(
