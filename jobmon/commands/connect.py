@@ -74,7 +74,8 @@ def _list(ctx: Context, options: Options) -> int:
             states.append({**state, "last_seen_s": remote.last_seen_s() or None})
     if not states and not errors.exit_code:
         say(f"there are no profiles in {ctx.home.config}; see `jobmon connect --help`")
-    print_result(options, lambda states: states, partial(_as_lines, ctx.clock.now()), states)
+    if states or options.json:
+        print_result(options, lambda states: states, partial(_as_lines, ctx.clock.now()), states)
     return errors.exit_code
 
 
@@ -84,5 +85,4 @@ def _as_lines(now_s: float, states: list[Json], console: Console) -> Lines:
         connected = "yes" if state["connected"] else "no"
         seen = f"{duration(now_s - state['last_seen_s'])} ago" if state["last_seen_s"] else "never"
         rows.append((state["profile"], state["host"], connected, seen))
-    if rows:
-        yield from table_lines(("PROFILE", "HOST", "CONNECTED", "LAST SEEN"), rows, console, ((1, 12),))
+    yield from table_lines(("PROFILE", "HOST", "CONNECTED", "LAST SEEN"), rows, console, ((1, 12),))

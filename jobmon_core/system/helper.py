@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import time
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_OWN_ERROR = re.compile(r"^jobmon_core(?:\.\w+)+: ")
 _REAP_S = 2.0
 _REAP_STEP_S = 0.01
 
@@ -31,8 +33,8 @@ class HelperFailed(Exception):
 
     @property
     def reason(self) -> str:
-        """Why, in one line: of a traceback, the error."""
-        return str(self).rstrip().rpartition("\n")[2]
+        """Why, in one line: of a traceback, the error; of an error of jobmon itself, its text."""
+        return _OWN_ERROR.sub("", str(self).rstrip().rpartition("\n")[2])
 
 
 class HelperKilled(HelperFailed):

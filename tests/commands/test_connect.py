@@ -98,6 +98,14 @@ def test_profiles_are_listed_without_reaching_them(laptop: Shell) -> None:
     assert laptop.jobmon("connect", "leo", "--close").stdout == "leo: is not connected\n"
 
 
+def test_without_profiles_nothing_is_listed(laptop: Shell) -> None:
+    (laptop.home / "config.json").write_text("{}")
+    done = laptop.jobmon("connect", "--list")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "there are no profiles in " in done.stderr
+    assert laptop.jobmon("connect", "--list", "--json").stdout == "[]\n"
+
+
 def test_without_ssh_it_says_what_to_install(laptop: Shell) -> None:
     done = laptop.jobmon("--profile", "leo", "status", PATH=os.devnull)
     assert done.returncode == 127

@@ -15,7 +15,7 @@ from jobmon_core.app.live.patrol import (
     named_state_ids,
 )
 from jobmon_core.context import Context
-from jobmon_core.domain.errors import UnknownJob
+from jobmon_core.domain.errors import StorageFailed, UnknownJob
 from jobmon_core.domain.many.groups.model import Group, Member
 from jobmon_core.domain.many.patrol import Memory, Remembered
 from jobmon_core.lifecycle.health import Health, JobStatus
@@ -74,3 +74,9 @@ def test_a_patrol_that_cannot_look_fails_as_a_failed_job_does_and_says_why() -> 
     with pytest.raises(PatrolFailed, match="could not look at the jobs: ZeroDivisionError") as raised:
         in_bounded_time(Memory, lambda: Memory(1 / 0))
     assert raised.value.exit_code == 2
+
+    def refuse() -> Memory:
+        raise StorageFailed("state belongs to user root")
+
+    with pytest.raises(PatrolFailed, match=r"^the patrol could not look at the jobs: state belongs to"):
+        in_bounded_time(Memory, refuse)
