@@ -11,7 +11,6 @@ from jobmon_core.domain.humanize import size
 from jobmon_core.domain.logs.tracker import Position, TrackerRun
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files, stat_own_file
-from jobmon_core.observe.trackers.protobuf import Damaged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +24,10 @@ MAX_RUNS = 8  # of a place, the latest
 MAX_BYTES = 4 * 2**20  # of a look
 CHUNK = 2**18
 _MAX_ENTRIES = 10_000  # of the folders at and below a place
+
+
+class Damaged(ValueError):
+    """A file is not what it should be. The text completes a sentence that starts with the file."""
 
 
 @dataclass(slots=True)

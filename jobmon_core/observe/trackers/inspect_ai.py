@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.logs.tracker import Position, RunStatus, TrackerRun
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
-from jobmon_core.observe.trackers.protobuf import Damaged
+from jobmon_core.observe.trackers.files import Damaged
 from jobmon_core.observe.trackers.values import (
     MAX_TEXT,
     add,

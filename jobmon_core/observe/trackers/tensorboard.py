@@ -13,8 +13,8 @@ import struct
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from jobmon_core.observe.trackers.files import CHUNK
-from jobmon_core.observe.trackers.protobuf import Damaged, fields, real, signed
+from jobmon_core.observe.trackers.files import CHUNK, Damaged
+from jobmon_core.observe.trackers.protobuf import fields, real, signed
 from jobmon_core.observe.trackers.values import add, short, sound_time
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.finding import Severity
 from jobmon_core.domain.logs.tracker import RunStatus, TrackerAlert
 from jobmon_core.observe.logs.open_file import read_regular
-from jobmon_core.observe.trackers.protobuf import Damaged, fields, real
+from jobmon_core.observe.trackers.files import Damaged
+from jobmon_core.observe.trackers.protobuf import fields, real
 from jobmon_core.observe.trackers.values import (
     MAX_NAME,
     MAX_TEXT,
