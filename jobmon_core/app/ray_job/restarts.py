@@ -1,5 +1,9 @@
 """Follow a job of a Ray cluster, and submit it again after failures. The caller waits meanwhile.
 
+No monitor does it, as after `submit --backend ray --restart`, since it must end with its caller: Ctrl-C ends
+the restarts, too. It also stops a job that stalls before its first step, and reaches a cluster by its head
+pod. The rules and the records are those of all lineages.
+
 Whatever must survive the caller is in the lineage, which the name of the job leads to: that a stalled attempt
 was to be stopped, and what was decided after an end. It is saved before it is done, so a call with the same
 name goes on where a killed one was. Ray starts a job once under its submission id, also if two callers send
