@@ -128,6 +128,8 @@ def test_what_may_still_run_or_has_several_tasks_is_refused(user: Shell) -> None
     assert (done.returncode, "`scancel 12` ends it" in done.stderr) == (1, True), done
     assert "is an array or het job" in user.jobmon("restart", "--yes", "13").stderr
     assert user.jobmon("restart", "--yes", "14").returncode == 1
+    store.save(replace(job_of(job_id=15), answered_s=None))  # just submitted
+    assert "nothing is known of job 15 yet" in user.jobmon("restart", "--yes", "15").stderr
 
 
 def test_a_member_of_a_group_moves_on_even_if_the_group_was_complete(user: Shell) -> None:

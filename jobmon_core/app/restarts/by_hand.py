@@ -121,6 +121,11 @@ def _program(job: WatchedJob, kept: RecordedSubmission) -> tuple[str, ...]:
 
 
 def _only_task(job: WatchedJob) -> Task:
+    if not job.tasks and not job.is_array:
+        raise JobmonError(
+            f"nothing is known of job {job.ref} yet, and two attempts must never run at the same time; "
+            "try again when `jobmon status` shows its state"
+        )
     if job.is_array or len(job.tasks) != 1:
         raise JobmonError(
             f"job {job.ref} is an array or het job, which jobmon does not restart; `jobmon rerun {job.ref}` "
