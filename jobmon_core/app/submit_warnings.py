@@ -41,8 +41,10 @@ def exposed_home(home: Home) -> str:
         mode = os.stat(home.root).st_mode  # noqa: PTH116 - as fast as possible
     except OSError:
         return ""
-    if not mode & stat.S_IWOTH:
+    if not stat.S_ISDIR(mode) or not mode & stat.S_IWOTH:
         return ""
+    if mode & stat.S_ISVTX:  # such as /tmp, which is meant to be so
+        return f"every user may write to {home.root}: set $JOBMON_HOME to a folder of yours"
     return f"every user may write to {home.root}: run `chmod o-w {shlex.quote(str(home.root))}`"
 
 

@@ -33,6 +33,10 @@ def test_a_home_that_everybody_may_write_to_is_named(shell: Shell) -> None:
     advice = f"every user may write to {shell.home}: run `chmod o-w {shell.home}`"
     assert advice in " ".join(shell.jobmon("where").stdout.split())
     assert f"warning: {advice}" in " ".join(shell.jobmon("run", "--", "/bin/true").stderr.split())
+    shell.home.chmod(0o1777)  # as /tmp, whose mode nobody should change
+    advice = f"every user may write to {shell.home}: set $JOBMON_HOME to a folder of yours"
+    assert advice in " ".join(shell.jobmon("where").stdout.split())
+    assert "every user" not in shell.jobmon("where", JOBMON_HOME="/dev/null").stdout
     shell.home.chmod(0o700)
     assert "every user" not in shell.jobmon("where").stdout + shell.jobmon("run", "--", "/bin/true").stderr
 
