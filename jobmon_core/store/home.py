@@ -158,11 +158,11 @@ class Home(NamedTuple):
 
     def telemetry_folder(self, state_id: str, task: str) -> Path:
         """Return what agents measured of a task (a key; empty: the job); may be missing."""
-        return self.telemetry(state_id) / (task or "job")
+        return self.state / f"telemetry/{state_id}/{task or 'job'}"
 
     def telemetry(self, state_id: str) -> Path:
         """Return what agents measured of all tasks of a job; may be missing."""
-        return self.state / "telemetry" / state_id
+        return self.state / f"telemetry/{state_id}"
 
     def backend_folder(self, name: str) -> Path:
         """Return the folder of a backend, e.g. with the jobs of the local one."""

@@ -64,14 +64,7 @@ class JobStore:
 
     def load(self, state_id: str) -> WatchedJob:
         """Read a job; StateUnreadable if its file is missing, damaged, or from a newer jobmon."""
-        path = self.path(state_id)
-        try:
-            data = json.loads(read_own(path, _MAX_BYTES))
-        except OSError as error:
-            raise _unreadable(path, f"cannot be read: {error.strerror}") from error
-        except (ValueError, RecursionError) as error:
-            raise _unreadable(path, f"is damaged: {error}") from error
-        return _job(path, data)
+        return _load(self.path(state_id))
 
     def is_missing(self, state_id: str) -> bool:
         """Whether there is no such state file; False if that cannot be told now."""
@@ -94,7 +87,7 @@ class JobStore:
     def read(self, path: Path) -> WatchedJob | Unreadable:
         """Return the job of a state file, or why there is none."""
         try:
-            return self.load(path.stem)
+            return _load(path)
         except StateUnreadable as error:
             return Unreadable(path, str(error))
 
@@ -144,6 +137,16 @@ def _job_id(file_name: str) -> str:
 
 def _oldest_first(jobs: Iterable[WatchedJob]) -> list[WatchedJob]:
     return sorted(jobs, key=lambda job: job.registered_s)
+
+
+def _load(path: Path) -> WatchedJob:
+    try:
+        data = json.loads(read_own(path, _MAX_BYTES))
+    except OSError as error:
+        raise _unreadable(path, f"cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(path, f"is damaged: {error}") from error
+    return _job(path, data)
 
 
 def _job(path: Path, data: object) -> WatchedJob:

@@ -129,7 +129,7 @@ class TaskTelemetry:
     @property
     def record(self) -> JsonFile[AgentRecord]:
         """The monitor's own record of the agents."""
-        return JsonFile(self.folder / "agent.json", AgentRecord, durable=False)
+        return record_file(self.folder / "agent.json")
 
     @property
     def error_file(self) -> Path:
@@ -175,6 +175,11 @@ class TaskTelemetry:
         except OSError:
             return ()
         return tuple(sample for line in lines if (sample := _sample(line)) is not None)
+
+
+def record_file(path: Path) -> JsonFile[AgentRecord]:
+    """Return the file with the monitor's record of the agents of a task."""
+    return JsonFile(path, AgentRecord, durable=False)
 
 
 def report_file(path: Path) -> JsonFile[AgentReport]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
@@ -156,15 +157,21 @@ def curve(values: Sequence[float]) -> str:
     if len(known) < 2:  # noqa: PLR2004 - one value has no course
         return ""
     low, high = min(known), max(known)
-    span, last = (high - low) or 1.0, len(known) - 1
-    places = (
-        f"{_CURVE_WIDTH * number / last:.1f} {1 + (_CURVE_HEIGHT - 2) * (high - value) / span:.1f}"
-        for number, value in enumerate(known)
-    )
+    span = (high - low) or 1.0
+    places = [
+        f"{across}{1 + (_CURVE_HEIGHT - 2) * (high - value) / span:.1f}"
+        for across, value in zip(_across(len(known)), known, strict=True)
+    ]
     return (
         f'<svg class="curve" viewBox="0 0 {_CURVE_WIDTH} {_CURVE_HEIGHT}" aria-hidden="true">'
         f'<path d="M{"L".join(places)}"/></svg>'
     )
+
+
+@cache
+def _across(points: int) -> tuple[str, ...]:
+    """Return the places of so many points across a curve, which are the same in most curves of a page."""
+    return tuple(f"{_CURVE_WIDTH * number / (points - 1):.1f} " for number in range(points))
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:

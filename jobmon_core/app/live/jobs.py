@@ -21,6 +21,7 @@ from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.job.tracking.reopen import without_duplicates
 from jobmon_core.lifecycle.health import job_statuses
 from jobmon_core.notify.channels.terminal import FEED, REFRESH_S, Terminal, read_lines
+from jobmon_core.store.job_files import progress_file
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.system.files import read_own
 
@@ -171,8 +172,9 @@ class LiveJobs:
         is_recent = self._ctx.clock.now() - last_change_s(job) < self._ended_within_s
         return job if not job.closed or job.id in self._shown_jobs or is_recent else None
 
-    def _read_progress(self, path: Path) -> JobProgress:
-        return self._look.progress_file(path.stem).read()
+    @staticmethod
+    def _read_progress(path: Path) -> JobProgress:
+        return progress_file(path).read()
 
     def _is_shown(self, task: LiveTask) -> bool:
         if self._refs:

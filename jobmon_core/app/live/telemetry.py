@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.app.jobs.find import StateGroup
 from jobmon_core.app.live.tasks import TaskAgents, live_tasks, task_group
 from jobmon_core.scheduler.backends import known_backend
-from jobmon_core.store.telemetry import LATEST, TaskTelemetry, report_file
+from jobmon_core.store.telemetry import LATEST, TaskTelemetry, record_file, report_file
 from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def read_report(path: Path) -> AgentReport:
 
 def read_record(path: Path) -> AgentRecord:
     """What the monitor noted."""
-    return TaskTelemetry(path.parent).record.read()
+    return record_file(path).read()
 
 
 def agents_of(
