@@ -85,6 +85,21 @@ def test_of_a_long_file_the_beginning_and_the_end_are_read(tmp_path: Path) -> No
     assert looked(tmp_path, run) == run
 
 
+@pytest.mark.parametrize("pad", [0, 5, 10, 20])
+def test_a_look_that_skips_to_the_end_begins_with_a_whole_record(tmp_path: Path, pad: int) -> None:
+    # a record of several thousand bytes lies over most ends of blocks
+    file = written(tmp_path, file_of(BEGIN, *steps(*range(700), pad=5_000 + pad)))
+    assert file.stat().st_size > 3_000_000
+    run = looked(tmp_path)
+    assert (run.step, run.partial, run.total_steps) == (699, "", 90)
+
+
+def test_a_record_that_is_larger_than_what_is_read_at_once_is_left_out(tmp_path: Path) -> None:
+    written(tmp_path, file_of(BEGIN, *steps(0), *steps(1, pad=600_000), *steps(2)))
+    run = looked(tmp_path)
+    assert ([metric.step for metric in run.losses], run.partial) == ([0, 2], "")
+
+
 @pytest.mark.parametrize(
     ("code", "status"), [(0, RunStatus.FINISHED), (1, RunStatus.FAILED), (255, RunStatus.FAILED)]
 )
