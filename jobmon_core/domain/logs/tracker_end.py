@@ -71,7 +71,7 @@ def contradiction(run: TrackerRun, outcome: Outcome, followed: TaskProgress | No
     if status is RunStatus.FINISHED and outcome is Outcome.FAILURE:
         text, advice = (
             f"{title} says finished, but the job failed",
-            "What failed came after its run was closed.",
+            "what failed came after its run was closed",
         )
         return Finding(Severity.INFO, text, advice, id="tracker-says-finished")
     if (
@@ -105,9 +105,9 @@ def _short(run: TrackerRun, followed: TaskProgress) -> str:
 
 def _closing_advice(run: TrackerRun) -> str:
     if run.tracker is Tracker.WANDB and run.place:
-        return f"`wandb sync {run.place}` uploads what is there, and closes it."
+        return f"`wandb sync {run.place}` uploads what is there, and closes it"
     if run.tracker is Tracker.MLFLOW:
-        return f'`mlflow.MlflowClient().set_terminated("{run.run_id}", "FAILED")` in Python closes it.'
+        return f'`mlflow.MlflowClient().set_terminated("{run.run_id}", "FAILED")` in Python closes it'
     return ""
 
 
