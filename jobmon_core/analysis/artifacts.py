@@ -118,8 +118,8 @@ def _search(job: WatchedJob, task: Task, searched_bytes: int, listings: Listings
     """
     if not job.workdir:  # the record that names it and the script has not been read yet
         return "", searched_bytes
-    size_bytes = sum(map(_size, written_logs(job, task)))
-    if size_bytes < max(1, _GROWN * searched_bytes) and not (task.end and size_bytes > searched_bytes):
+    size_bytes = size_to_search(task, written_logs(job, task), searched_bytes)
+    if size_bytes is None:
         return "", searched_bytes
     own = own_files_of_runs(job, task, Origin.FOUND, are_shared=False)
     if not own.can_be_seen:
@@ -137,7 +137,10 @@ def folders_named(job: WatchedJob, task: Task, searched_bytes: int = 0, script: 
 
     Of the logs, ``searched_bytes`` were searched before.
     """
-    named = [*_in_script(job, task, script), *_in_logs(written_logs(job, task), searched_bytes)]
+    named = [
+        *_in_script(job, task, script),
+        *paths_in_log(lines_of_logs(written_logs(job, task), searched_bytes)),
+    ]
     folders = likely_folders(os.path.join(job.workdir, path) for path in named)[:_MAX_FOLDERS]  # noqa: PTH118 - texts
     return [os.path.normpath(each) for each in folders if os.path.isabs(each)]  # noqa: PTH117 - as above
 
@@ -149,6 +152,13 @@ def is_general(folder: str, workdir: str) -> bool:
     return any(os.path.join(os.path.realpath(each), "").startswith(place) for each in own)  # noqa: PTH118 - texts
 
 
+def size_to_search(task: Task, logs: Iterable[str], searched_bytes: int) -> int | None:
+    """Return the size of logs if they are to be searched again: they grew by half, or the task has ended."""
+    size_bytes = sum(map(_size, logs))
+    has_grown = size_bytes >= max(1, _GROWN * searched_bytes)
+    return size_bytes if has_grown or (task.end and size_bytes > searched_bytes) else None
+
+
 def _size(path: str) -> int:
     try:
         return os.stat(path).st_size  # noqa: PTH116 - as in job_logs
@@ -156,11 +166,12 @@ def _size(path: str) -> int:
         return 0
 
 
-def _in_logs(paths: Iterable[str], searched_bytes: int) -> Iterator[str]:
+def lines_of_logs(paths: Iterable[str], searched_bytes: int = 0) -> Iterator[str]:
+    """Yield the lines at the beginning of logs, if they were not searched before, and at their ends."""
     for path in paths:
         if not searched_bytes:
-            yield from paths_in_log(read_head(path, _PART_BYTES).texts)
-        yield from paths_in_log(read_tail(path, _PART_BYTES).texts)
+            yield from read_head(path, _PART_BYTES).texts
+        yield from read_tail(path, _PART_BYTES).texts
 
 
 def _in_script(job: WatchedJob, task: Task, script: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.artifacts import script_variables
+from jobmon_core.analysis.artifacts import lines_of_logs, script_variables, size_to_search
 from jobmon_core.analysis.job_logs import (
     is_shared,
     logs_of_run,
@@ -29,11 +29,10 @@ from jobmon_core.domain.logs.progress.tracked import (
     with_tracked,
 )
 from jobmon_core.domain.logs.tracker import Tracker, TrackerRun
-from jobmon_core.observe.logs.read import read_head, read_tail
 from jobmon_core.store.job_files import progress_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from jobmon_core.analysis.tracker_servers import TrackerServers
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.logs.progress.model import Progress
     from jobmon_core.store.lineages import LineageStore
 
-_PART_BYTES = 64 * 1024  # of the beginning and of the end of a log
-_GROWN = 1.5  # logs that are so many times as long are searched again
 _MAX_LEADS = 8
 _MAX_SHOWN = 4
 _NO_TRACK, _NOTHING_TOLD = TrackSettings(), TrackerTold()
@@ -129,24 +126,21 @@ def tracked_progress(
 
 def _with_leads(state: TrackerState, job: WatchedJob, task: Task, logs: Sequence[str]) -> TrackerState:
     """Return the state with new leads, if there may be any: if its logs have grown by half."""
-    size_bytes = sum(map(_size, logs))
-    has_grown = size_bytes >= max(1, _GROWN * state.searched_bytes)
-    is_last = task.end is not None and size_bytes > state.searched_bytes
-    has_script = job.command != state.script
-    if state.searched_bytes >= 0 and not (has_grown or is_last or has_script):
+    size_bytes = size_to_search(task, logs, state.searched_bytes)
+    if state.searched_bytes >= 0 and size_bytes is None and job.command == state.script:
         return state
     leads = [*_of_user(job, task)]
     if own_files(job, task, Origin.FOUND).can_be_seen:
         named = {lead.tracker for lead in leads}
         found = _found(state, job, task, logs)
         leads += [_absolute(job, lead) for lead in found if lead.url or lead.tracker not in named]
-    state = replace(state, searched_bytes=size_bytes, script=job.command)
+    state = replace(state, searched_bytes=max(size_bytes or 0, state.searched_bytes), script=job.command)
     return replace(state, leads=tuple(dict.fromkeys(leads))[:_MAX_LEADS])
 
 
 def _found(state: TrackerState, job: WatchedJob, task: Task, logs: Sequence[str]) -> Iterator[Lead]:
     """Yield the leads in the logs and in the script, those to a place of the run alone first."""
-    in_logs = leads_in_log(_lines(logs))
+    in_logs = leads_in_log(lines_of_logs(logs))
     yield from (lead for lead in in_logs if lead.is_own)
     yield from (*in_logs, *state.leads)
     if job.command != state.script:
@@ -158,12 +152,6 @@ def _of_user(job: WatchedJob, task: Task) -> Iterator[Lead]:
         yield Lead(
             Tracker(name), named_path(job, task, path), is_own="%" in path and not is_shared(job, path)
         )
-
-
-def _lines(logs: Iterable[str]) -> Iterator[str]:
-    for path in logs:
-        yield from read_head(path, _PART_BYTES).texts
-        yield from read_tail(path, _PART_BYTES).texts
 
 
 def _in_script(job: WatchedJob, task: Task) -> list[Lead]:
@@ -181,13 +169,6 @@ def _absolute(job: WatchedJob, lead: Lead) -> Lead:
         return lead
     path = os.path.join(job.workdir, os.path.expanduser(lead.path))  # noqa: PTH111, PTH118 - texts
     return lead._replace(path=os.path.normpath(path))
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size  # noqa: PTH116 - as in job_logs
-    except (OSError, ValueError):
-        return 0
 
 
 def _read(job: WatchedJob, lead: Lead, before: tuple[TrackerRun, ...]) -> tuple[TrackerRun, ...]:
