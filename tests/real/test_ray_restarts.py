@@ -291,6 +291,7 @@ def test_a_monitor_submits_the_next_attempt_with_the_folder_of_the_first(
     assert done.returncode == 0, done
     name = done.stdout.strip()
     assert name.endswith("-a0")
+    eventually(lambda: user.jobmon("wait", name, "--for", "60s").returncode != 3, PATIENCE_S)  # still running
     waited = user.jobmon("wait", name)
     assert waited.returncode == 0, waited
     assert starts(folder) == [1, 11]

@@ -65,9 +65,9 @@ def kill(pid: int) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether there is such a process; a zombie does not count."""
+    """Return whether there is such a process; a zombie, or one that vanishes just now, does not count."""
     try:
-        return stat_of(pid)[0] != "Z"
+        return stat_of(pid)[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return False
 

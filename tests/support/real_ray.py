@@ -18,7 +18,8 @@ from typing import Any, Self
 import psutil
 
 from tests.support.loopback import free_ports
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.processes import is_running
+from tests.support.waiting import eventually
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 _VENV = CHECKOUT / ".venv-ray"
@@ -269,7 +270,7 @@ def _processes_of(folder: Path) -> list[psutil.Process]:
 
 def _kill(processes: list[psutil.Process]) -> None:
     _signal(processes, signal.SIGKILL)
-    psutil.wait_procs(processes, timeout=PATIENCE_S)
+    eventually(lambda: not any(is_running(process.pid) for process in processes))
 
 
 def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:

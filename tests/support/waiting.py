@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE_S = 300.0  # costs nothing when things go well, and a busy machine may be slow
+PATIENCE_S = 600.0  # costs nothing when things go well, and a busy machine may be slow
 _STEP_S = 0.05
 _PAUSE, _LONGEST_PAUSE_S = 4, 2.0  # a pause takes so many times as long as the check before it
 _SHARE, _LONGEST_STEP_S = 0.05, 0.5  # and this share of the time waited so far

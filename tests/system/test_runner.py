@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.system.runner import NotStarted, Ran, Result, Runner, TimedOut, TooLong
+from tests.support.processes import is_running
 from tests.support.terminal import Terminal, sh
 from tests.support.waiting import eventually
 
@@ -24,13 +25,6 @@ PATIENCE_S = 300.0
 
 def query(script: str, timeout_s: float = PATIENCE_S) -> Result:
     return Runner().capture(sh(script), timeout_s)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 class TestAnAnswerOfLimitedSize:
