@@ -103,8 +103,8 @@ class CloudNotices:
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
             self.unavailable = ("cloud notices: the metadata service gives no usable answer",)
 
-    def _ask(self, path: str, headers: dict[str, str], method: str = "GET") -> str | None:
-        """Return an answer of success, None for "not found"; OSError for everything else."""
+    def _ask(self, path: str, headers: dict[str, str], method: str = "GET") -> str:
+        """Return an answer of success; FileNotFoundError if there is none, OSError for everything else."""
         url, name = f"http://{self._address}{path}", "the metadata service"
         answer = send(method, HttpRequest(url, name, b"", "jobmon", headers=headers), self._timeout_s)
         if not isinstance(answer, HttpResponse):
@@ -112,44 +112,39 @@ class CloudNotices:
         if answer.status == _UNAUTHORIZED:
             self._token = ""  # it has expired
         if answer.status == _NOT_FOUND:
-            return None
+            raise FileNotFoundError(f"{name} does not know {path}")
         size = len(answer.body)
         if not answer.is_success or size != int(answer.headers.get("content-length", size)):
             raise OSError(f"{name} answers with status {answer.status}, or not in full")
         return answer.body.decode()
 
-    def _text(self, path: str, headers: dict[str, str], method: str = "GET") -> str:
-        text = self._ask(path, headers, method)
-        if text is None:
-            raise OSError(f"the metadata service does not know {path}")
-        return text
-
     def _read_aws(self) -> Notice | None:
         ttl = {"X-aws-ec2-metadata-token-ttl-seconds": "21600"}
-        self._token = self._token or self._text("/latest/api/token", ttl, "PUT")
+        self._token = self._token or self._ask("/latest/api/token", ttl, "PUT")
         token = {"X-aws-ec2-metadata-token": self._token}
-        if (answer := self._ask("/latest/meta-data/spot/instance-action", token)) is None:
+        try:
+            data = json.loads(self._ask("/latest/meta-data/spot/instance-action", token))
+        except FileNotFoundError:
             return None
-        data = json.loads(answer)
-        word = _one_of(data["action"], ("terminate", "stop", "hibernate"))
+        word = _one_of(data["action"], "terminate", "stop", "hibernate")
         return Notice("AWS", word, _utc_s(datetime.fromisoformat(data["time"])))
 
     def _read_gcp(self) -> Notice | None:
         path, flavor = "/computeMetadata/v1/instance", {"Metadata-Flavor": "Google"}
-        if _one_of(self._text(f"{path}/preempted", flavor).strip(), ("FALSE", "TRUE")) == "TRUE":
+        if _one_of(self._ask(f"{path}/preempted", flavor), "FALSE", "TRUE") == "TRUE":
             return Notice("GCP", "preempted")
         known = ("NONE", "MIGRATE_ON_HOST_MAINTENANCE", "TERMINATE_ON_HOST_MAINTENANCE")
-        word = _one_of(self._text(f"{path}/maintenance-event", flavor).strip(), known)
+        word = _one_of(self._ask(f"{path}/maintenance-event", flavor), *known)
         return Notice("GCP", word) if word == known[-1] else None
 
     def _read_azure(self) -> Notice | None:
         header = {"Metadata": "true"}
-        found = json.loads(self._text("/metadata/scheduledevents?api-version=2020-07-01", header))
+        found = json.loads(self._ask("/metadata/scheduledevents?api-version=2020-07-01", header))
         events = [each for each in found["Events"] if each["EventType"] in _ENDING]
         if not events:
             return None
         # the machines of a scale set see each other's events
-        own = self._text("/metadata/instance/compute/name?api-version=2020-06-01&format=text", header)
+        own = self._ask("/metadata/instance/compute/name?api-version=2020-06-01&format=text", header)
         notices = [
             Notice("Azure", each["EventType"], _utc_s(parsedate_to_datetime(before)) if before else None)
             for each in events
@@ -159,10 +154,8 @@ class CloudNotices:
         return min(notices, key=lambda each: each.ends_s or 0.0, default=None)
 
 
-def _one_of(word: str, known: tuple[str, ...]) -> str:
-    if word not in known:
-        raise ValueError("an unknown word")
-    return word
+def _one_of(word: str, *known: str) -> str:
+    return known[known.index(word.strip())]
 
 
 def _utc_s(at: datetime) -> float:
