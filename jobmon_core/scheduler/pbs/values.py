@@ -11,11 +11,12 @@ from contextlib import suppress
 from functools import reduce
 
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.scheduler.slurm import values as slurm
 
 # 123.server, of an array 123[].server, of one of its subjobs 123[7].server; qstat cuts off a long server
 _ID = re.compile(r"(\d{1,10})(?:\[(\d{0,10})\])?(?:\.\S*)?", re.ASCII)
 _DURATION = re.compile(r"((?:\d{1,9}:){0,2}\d{1,9})(?:\.\d{1,9})?", re.ASCII)
+_SIZE = re.compile(r"(\d{1,18})([kmgtp]?)b?", re.ASCII)
+_PREFIXES = ("", *"kmgtp")
 _CTIME = "%a %b %d %H:%M:%S %Y"
 
 
@@ -45,7 +46,8 @@ def duration_s(text: str) -> int | None:
 
 def size_bytes(text: str) -> int | None:
     """``3212kb`` or ``4gb``; prefixes are powers of 1024."""
-    return slurm.size_bytes(text.upper().removesuffix("B"))
+    match = _SIZE.fullmatch(text.lower())
+    return int(match[1]) << 10 * _PREFIXES.index(match[2]) if match else None
 
 
 def number(text: str) -> int | None:
