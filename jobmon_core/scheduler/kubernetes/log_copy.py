@@ -12,6 +12,7 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from jobmon_core.scheduler.kubernetes.kubectl import KubeFailed
@@ -19,7 +20,7 @@ from jobmon_core.scheduler.kubernetes.records import PodLog
 from jobmon_core.system.files import open_private
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from jobmon_core.scheduler.kubernetes.kubectl import Kubectl
@@ -31,8 +32,8 @@ _MAX_BYTES = 4 << 20  # of one answer
 _FIRST_LINES = 20_000  # of a log that is new to jobmon
 _MAX_COPY_BYTES = 64 << 20
 _MAX_PODS = 16  # of one job whose logs are copied
-_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)")
-GAP = b"[jobmon: lines of the log are missing here; `kubectl logs` has them as long as the pod is there]\n"
+_TIME = re.compile(r"\A(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d) ")
+GAP = "[jobmon: lines of the log are missing here; `kubectl logs` has them as long as the pod is there]\n"
 
 
 def copy_logs(kubectl: Kubectl, job: Followed, deadline_s: float) -> dict[str, PodLog]:
@@ -47,7 +48,7 @@ def copy_logs(kubectl: Kubectl, job: Followed, deadline_s: float) -> dict[str, P
             continue
         path = log_file(job.folder.path, known.slot)
         if pod.uid not in logs and path.exists():
-            _append(path, f"[jobmon: pod {pod.name} begins here]\n".encode())
+            _append(path, f"[jobmon: pod {pod.name} begins here]\n")
         logs[pod.uid] = _copy(kubectl, path, known, pod, container)
     return logs
 
@@ -74,8 +75,8 @@ def _copy(kubectl: Kubectl, path: Path, known: PodLog, pod: Pod, container: Cont
             if container.restarts > known.restarts + 1 and known.last:
                 _append(path, GAP)
             known = _added(kubectl, path, known, pod, previous=True)
-            _append(path, f"[jobmon: container {pod.main} was restarted here]\n".encode())
-            known = replace(known, restarts=container.restarts)
+            _append(path, f"[jobmon: container {pod.main} was restarted here]\n")
+            known = replace(known, restarts=container.restarts, last="", same=0)
         known = _added(kubectl, path, known, pod, previous=False)
     except KubeFailed as error:
         # a pod that is gone has no log any more; anything else may be better at the next look
@@ -84,58 +85,45 @@ def _copy(kubectl: Kubectl, path: Path, known: PodLog, pod: Pod, container: Cont
 
 
 def _added(kubectl: Kubectl, path: Path, known: PodLog, pod: Pod, *, previous: bool) -> PodLog:
-    """Append the lines after the last one that was copied."""
+    """Append what follows the lines that were copied; an answer repeats those of the last second."""
     options = ["-c", pod.main, "--timestamps", f"--limit-bytes={_MAX_BYTES}", f"--tail={_FIRST_LINES}"]
-    if known.last:  # from the beginning of its second
-        options[-1] = "--since-time=" + _TIME.sub(r"\1\3", known.last)
+    if known.last:
+        options[-1] = f"--since-time={known.last}"
     if previous:
         options.append("--previous")
     said = kubectl.text("logs", pod.name, *options, timeout_s=_TIMEOUT_S)
-    lines = said.splitlines(keepends=True)
     is_full = len(said.encode()) >= _MAX_BYTES - 4  # the last character may be cut
+    *whole, rest = said.split("\n")
+    lines = [f"{line}\n" for line in whole]
     # a line that goes on is copied when it is whole; a container that has ended prints no more of it
-    if lines and not lines[-1].endswith("\n") and (is_full or not (previous or pod.has_ended)):
-        lines.pop()
-    new, last, same = _after(lines, known)
+    if rest and (previous or pod.has_ended) and not is_full:
+        lines.append(rest)
+    seconds = list(_seconds(lines, known.last))
+    new = [_TIME.sub("", line) for line in lines[min(known.same, seconds.count(known.last)) :]]
+    last = (seconds or [known.last])[-1]
+    same = seconds.count(last)
     if not known.last and len(lines) >= _FIRST_LINES:
-        new.insert(0, GAP.decode())
-    if is_full and not new and known.last:  # more in one second than an answer holds
-        new, last, same = [GAP.decode()], _TIME.sub(r"\1.999999999\3", known.last), 0
-    _append(path, "".join(new).encode())
+        new.insert(0, GAP)
+    elif is_full and last and not new:  # more in one second than an answer holds
+        new, same = [GAP], 0
+        last = (datetime.fromisoformat(last) + timedelta(seconds=1)).isoformat()
+    _append(path, "".join(new))
     return replace(known, last=last, same=same)
 
 
-def _after(lines: Sequence[str], known: PodLog) -> tuple[list[str], str, int]:
-    """The texts of the lines after the last copied one, its time, and how many lines have this time."""
-    new: list[str] = []
-    last, same, seen = known.last, known.same, 0
+def _seconds(lines: Iterable[str], second: str) -> Iterator[str]:
+    """Yield those of the lines: one without a time goes on with the line before."""
     for line in lines:
-        at, _, words = line.partition(" ")
-        if not _TIME.fullmatch(at):
-            new.append(line)  # the rest of a line that was cut by the container's runtime
-            continue
-        if _key(at) < _key(known.last):
-            continue
-        if at == known.last:
-            seen += 1
-            if seen <= known.same:
-                continue
-        new.append(words)
-        last, same = at, same + 1 if at == last else 1
-    return new, last, same
+        if at := _TIME.match(line):
+            second = f"{at[1]}{at[2]}"
+        yield second
 
 
-def _key(at: str) -> str:
-    """What is sorted as the times are: the fraction may be shorter than nine digits."""
-    found = _TIME.fullmatch(at)
-    return f"{found[1]}{(found[2] or '.').ljust(10, '0')}" if found else ""
-
-
-def _append(path: Path, data: bytes) -> None:
-    if not data:
+def _append(path: Path, text: str) -> None:
+    if not text:
         return
     with suppress(FileNotFoundError):
         if path.stat().st_size > _MAX_COPY_BYTES:
             os.replace(path, f"{path}.1")  # noqa: PTH105 - one call that names both
     with open(open_private(path, os.O_WRONLY | os.O_APPEND), "ab") as file:
-        file.write(data)
+        file.write(text.encode())

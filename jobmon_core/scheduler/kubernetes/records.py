@@ -60,8 +60,8 @@ class PodLog:
     """How far the log of a pod was copied."""
 
     slot: int  # of its file
-    last: str = ""  # the time of the last copied line, RFC 3339 with nanoseconds
-    same: int = 0  # how many lines with this time were copied
+    last: str = ""  # the second of the last copied line, RFC 3339
+    same: int = 0  # how many lines of this second were copied
     restarts: int = 0  # of its container, when it was copied
     is_done: bool = False
 

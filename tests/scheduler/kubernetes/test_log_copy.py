@@ -60,6 +60,26 @@ def test_equal_times_are_counted(scheduler: KubeScheduler, kubectl: FakeKubectl)
     assert copy(scheduler) == "a\nb\nc\nd\n"
 
 
+def test_a_bar_that_is_drawn_again_and_a_line_without_a_time_are_copied_once(
+    scheduler: KubeScheduler, kubectl: FakeKubectl
+) -> None:
+    bar = "2026-11-28T15:00:01.5Z  10%\r 90%\n2026-11-28T15:00:02Z long\n"
+    kubectl.log("train-a", bar)
+    assert copy(scheduler) == " 10%\r 90%\nlong\n".replace("\r", "\n")
+    kubectl.log("train-a", f"{bar}rest of it\n2026-11-28T15:00:02.1Z end\n")
+    for _ in range(3):
+        assert copy(scheduler) == " 10%\n 90%\nlong\nrest of it\nend\n"
+
+
+def test_more_than_an_answer_holds_in_one_second_is_a_gap(
+    scheduler: KubeScheduler, kubectl: FakeKubectl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_copy, "_MAX_BYTES", 100)
+    kubectl.log("train-a", lines(*(f"step {n}" for n in range(9))) + lines("later", second=1))
+    copied = [copy(scheduler) for _ in range(4)]
+    assert copied[-1] == f"step 0\nstep 1\n{log_copy.GAP}later\n"
+
+
 def test_a_line_that_is_not_finished_is_copied_when_it_is_or_when_the_pod_has_ended(
     scheduler: KubeScheduler, kubectl: FakeKubectl
 ) -> None:
