@@ -118,7 +118,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def _memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder in memory, or on the disk where there is too little of it or it takes no programs."""
     if (
         not _MEMORY.is_mount()
@@ -136,7 +136,7 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """A folder of the test's own; the fixture of pytest lists the folders of all earlier tests to name it."""
     name = re.sub(r"\W", "_", request.node.name)[:30]
     is_light = request.path.relative_to(_TESTS).parts[0] in _IN_MEMORY
-    base: Path = request.getfixturevalue("_memory") if is_light else tmp_path_factory.getbasetemp()
+    base: Path = request.getfixturevalue("memory") if is_light else tmp_path_factory.getbasetemp()
     folder = base / f"{name}{next(_numbers)}"
     folder.mkdir(mode=0o700)
     return folder

@@ -25,6 +25,8 @@ from tests.support.scheduler import FakeScheduler
 from tests.support.strict_discord import StrictDiscord
 from tests.support.webhooks import with_webhooks
 
+pytestmark = pytest.mark.xdist_group("day of an outage")  # all tests use one
+
 DAY_S, HOUR_S = 86_400, 3600
 JOBS = 8
 HOOKS = {
@@ -99,8 +101,10 @@ class Day:
 
 
 @pytest.fixture(scope="module")
-def day(tmp_path_factory: pytest.TempPathFactory) -> Day:
-    day = Day(tmp_path_factory.mktemp("day"))
+def day(memory: Path) -> Day:
+    folder = memory / "day"
+    folder.mkdir()
+    day = Day(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("jobmon_core.system.http.send", day.discord)
         day.pass_by()
