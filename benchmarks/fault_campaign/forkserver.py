@@ -15,8 +15,16 @@ from multiprocessing.context import ForkServerProcess
 
 from benchmarks.fault_campaign.member import MonitorSpec, run_monitor
 
-# the last two are imported later by monitors and by what they fork
-_PRELOAD = ["benchmarks.faults", "jobmon_core.analysis.explain", "jobmon_core.notify.discord.channel"]
+# what monitors and their forks import later, in each of hundreds of processes
+_IMPORTED_LATER = (
+    *("analysis.done", "analysis.ending.bundle", "analysis.ending.core_dumps", "analysis.ending.history"),
+    *("analysis.ending.measured_use", "analysis.ending.outputs", "analysis.ending.run_changes"),
+    *("analysis.explain", "analysis.explainer", "analysis.progress", "analysis.tracker_servers"),
+    *("domain.messages.job_ended", "domain.messages.progress_alerts", "monitor.recording"),
+    *("notify.attached", "notify.discord.channel", "notify.discord.payload", "notify.discord.responses"),
+    "system.http",
+)
+_PRELOAD = ["benchmarks.faults", "requests", *(f"jobmon_core.{name}" for name in _IMPORTED_LATER)]
 _FORKSERVER = multiprocessing.get_context("forkserver")
 _FORKSERVER.set_forkserver_preload(_PRELOAD)
 
