@@ -25,9 +25,13 @@ def scalar_event(tag: str, value: float, step: int, time_s: float = 1_800_000_00
     return _event(message_field(1, tag.encode()) + b"\x15" + struct.pack("<f", value), step, time_s)
 
 
-def tensor_event(tag: str, value: float, step: int, time_s: float = 1_800_000_000.0) -> bytes:
-    """Return an event with a scalar, as TensorFlow 2 writes it."""
+def tensor_event(
+    tag: str, value: float, step: int, time_s: float = 1_800_000_000.0, *, is_double: bool = False
+) -> bytes:
+    """Return an event with a scalar, as TensorFlow 2 writes it, or as PyTorch does with double precision."""
     tensor = b"\x08\x01" + message_field(2, b"") + message_field(4, struct.pack("<f", value))
+    if is_double:
+        tensor = b"\x08\x02" + message_field(6, struct.pack("<d", value))
     plugin = message_field(1, message_field(1, b"scalars"))
     content = message_field(1, tag.encode()) + message_field(8, tensor) + message_field(9, plugin)
     return _event(content, step, time_s)

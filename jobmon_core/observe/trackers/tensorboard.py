@@ -35,7 +35,7 @@ _FRAME = _HEAD.size + _CRC.size
 _MAX_RECORD = 16 * 2**20
 _MAX_PARSED = CHUNK - _FRAME  # bytes; larger records hold pictures and the like
 _HPARAMS = b"_hparams_/"
-_FLOAT = 1  # of enum DataType
+_SIZES: dict[object, int] = {1: 4, 2: 8}  # bytes, by enum DataType: float and double
 _MASK = 0xA282EAD8
 _POLYNOMIAL = 0x82F63B78  # of CRC-32C, with its bits reversed
 
@@ -84,10 +84,10 @@ def _read_event(run: TrackerRun, message: bytes, *, is_restart: bool) -> None:
 
 
 def _in_tensor(tensor: object) -> float | None:
-    """Return the number in a tensor of one float."""
+    """Return the number in a tensor of one float or double."""
     parts = dict(fields(tensor)) if isinstance(tensor, bytes) else {}
-    packed = parts.get(4) or parts.get(5)  # its bytes, or a list of floats
-    is_one = parts.get(1) == _FLOAT and isinstance(packed, bytes) and len(packed) == _CRC.size
+    packed = parts.get(4) or parts.get(5) or parts.get(6)  # its bytes, or a list of floats or doubles
+    is_one = isinstance(packed, bytes) and len(packed) == _SIZES.get(parts.get(1))
     return real(packed) if is_one else None
 
 

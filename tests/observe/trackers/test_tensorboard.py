@@ -31,9 +31,11 @@ def looked(place: Path, *before: TrackerRun) -> TrackerRun:
     return from_json(TrackerRun, json.loads(json.dumps(to_json(run))))
 
 
-def test_scalars_of_both_kinds_are_read(tmp_path: Path) -> None:
-    write_events(tmp_path / NAME, FIRST, LOSSES[0], tensor_event("accuracy", 0.5, 7))
+def test_scalars_of_all_kinds_are_read(tmp_path: Path) -> None:
+    exact = tensor_event("exact", 0.1, 7, is_double=True)
+    write_events(tmp_path / NAME, FIRST, LOSSES[0], tensor_event("accuracy", 0.5, 7), exact)
     run = looked(tmp_path)
+    assert run.metrics["exact"].value == 0.1
     assert run.metrics["loss"].value == 1.0
     assert run.metrics["accuracy"].value == 0.5
     assert (run.step, run.status, run.started_s, run.partial) == (7, RunStatus.UNKNOWN, T0, "")
