@@ -12,6 +12,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -232,8 +233,11 @@ def _read(response: requests.Response, timeout_s: float, max_bytes: int) -> byte
 
     body = bytearray()
     deadline = time.monotonic() + timeout_s
+    # a peer that sends a byte now and then would keep `iter_content` until it has a whole chunk
+    read1 = getattr(response.raw, "read1", None)  # urllib3 1 lacks it
+    chunks = response.iter_content(_CHUNK_BYTES if max_bytes <= _MAX_BYTES else _MAX_BYTES)
     try:
-        for chunk in response.iter_content(_CHUNK_BYTES if max_bytes <= _MAX_BYTES else _MAX_BYTES):
+        for chunk in iter(partial(read1, _MAX_BYTES, decode_content=True), b"") if read1 else chunks:
             body += chunk
             if len(body) >= max_bytes or time.monotonic() > deadline:
                 break

@@ -18,6 +18,8 @@ from tests.support import discord_answers as answers
 from tests.support.fake_discord import FakeDiscord
 from tests.support.waiting import eventually
 
+_MANY = 400  # pieces, one each 0.2 s: far longer than a request may take
+
 TOKEN = "aB3-_" * 13 + "xYz"
 BODY = b'{"content": "hello", "allowed_mentions": {"parse": []}}'
 FAR = f"https://discord.invalid/api/webhooks/112233445566778899/{TOKEN}"
@@ -140,20 +142,27 @@ def test_an_endless_body_is_read_in_part_only(listener: socket.socket) -> None:
     assert len(answer.body) == 65_536
 
 
-def test_a_body_that_trickles_ends_with_the_time_allowed(listener: socket.socket) -> None:
-    ended = threading.Event()
+@pytest.mark.parametrize("size", [1, 512])
+@pytest.mark.parametrize("coding", ["identity", "chunked"])
+def test_a_body_that_trickles_ends_with_the_time_allowed(
+    listener: socket.socket, coding: str, size: int
+) -> None:
+    ended, sent = threading.Event(), list[bytes]()
 
     def talk(connection: socket.socket) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-        while not ended.wait(0.2):
-            connection.sendall(b"x" * 512)
+        connection.sendall(f"HTTP/1.1 200 OK\r\nTransfer-Encoding: {coding}\r\n\r\n".encode())
+        piece = b"x" * size
+        while not ended.wait(0.2) and len(sent) < _MANY:
+            connection.sendall(b"%x\r\n%b\r\n" % (size, piece) if coding == "chunked" else piece)
+            sent.append(piece)
 
     peer = speaking(listener, talk)
-    answer = send("POST", outgoing(url_of(listener)), 5.0)
+    answer = send("POST", outgoing(url_of(listener)), 2.0)
     ended.set()
     peer.join()
     assert isinstance(answer, HttpResponse)
-    assert len(answer.body) < 65_536  # as much as is ever read
+    assert set(answer.body) == {ord("x")}
+    assert len(sent) < _MANY  # it was left before
 
 
 def test_a_redirect_is_reported_and_never_followed(discord: FakeDiscord) -> None:
