@@ -62,9 +62,11 @@ class Look:
         return path[len(self.place) :].strip("/") or os.path.basename(path.rstrip("/"))  # noqa: PTH119 - a text
 
     def run(self, run_id: str, place: str, files: Iterable[FoundFile] = ()) -> TrackerRun:
-        """Return the run to read on in, as it was; a new one if one of its files was replaced or cut."""
+        """Return the run to read on in, as it was; a new one if one of its files was replaced."""
+        inodes = {file.path: file.identity[1] for file in files}
         for run in self.before:
-            if run.run_id == run_id and not any(_is_another(each, run.read.get(each.path)) for each in files):
+            is_same = all(each.stamp == inodes.get(path, each.stamp) for path, each in run.read.items())
+            if run.run_id == run_id and is_same:
                 return replace(run, place=place, metrics=dict(run.metrics), read=dict(run.read), partial="")
         return TrackerRun(self.tracker, run_id, place=place, chosen=self.chosen)
 
@@ -88,8 +90,3 @@ class Look:
         run.read[file.path] = Position(file.identity[1], at)
         if why and not run.partial:
             run.partial = f"{self.name_of(file.path)}{why}"
-
-
-def _is_another(file: FoundFile, before: Position | None) -> bool:
-    """Whether a file is not that which was read before, or was cut since."""
-    return before is not None and (before.stamp != file.identity[1] or before.offset > file.size_bytes)

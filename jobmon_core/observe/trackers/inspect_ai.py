@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import re
 import struct
 import zlib
@@ -70,7 +71,7 @@ def look(this: Look) -> Iterator[TrackerRun]:
 
 
 def _id_of(path: str) -> str:
-    return short(path.rpartition("_")[2].rpartition(".")[0])
+    return short(os.path.basename(path).rpartition("_")[2].rpartition(".")[0])  # noqa: PTH119 - a text
 
 
 def _run_of(task_id: str, files: list[FoundFile], this: Look) -> TrackerRun:
