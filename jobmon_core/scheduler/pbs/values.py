@@ -15,7 +15,7 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 # 123.server, of an array 123[].server, of one of its subjobs 123[7].server; qstat cuts off a long server
 _ID = re.compile(r"(\d{1,10})(?:\[(\d{0,10})\])?(?:\.\S*)?", re.ASCII)
 _DURATION = re.compile(r"((?:\d{1,9}:){0,2}\d{1,9})(?:\.\d{1,9})?", re.ASCII)
-_SIZE = re.compile(r"(\d{1,18})([kmgtp]?)b?", re.ASCII)
+_SIZE = re.compile(r"(\d{1,18})([kmgtp]?)([bw]?)", re.ASCII)
 _PREFIXES = ("", *"kmgtp")
 _CTIME = "%a %b %d %H:%M:%S %Y"
 
@@ -45,9 +45,12 @@ def duration_s(text: str) -> int | None:
 
 
 def size_bytes(text: str) -> int | None:
-    """``3212kb`` or ``4gb``; prefixes are powers of 1024."""
+    """``3212kb``, ``4gb`` or ``2mw``: words have 8 bytes, prefixes are powers of 1024."""
     match = _SIZE.fullmatch(text.lower())
-    return int(match[1]) << 10 * _PREFIXES.index(match[2]) if match else None
+    if match is None:
+        return None
+    unit = 8 if match[3] == "w" else 1
+    return unit * int(match[1]) << 10 * _PREFIXES.index(match[2])
 
 
 def number(text: str) -> int | None:

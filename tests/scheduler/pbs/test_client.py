@@ -13,7 +13,7 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import JobRow, NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.pbs import record
+from jobmon_core.scheduler.pbs import record, values
 from jobmon_core.scheduler.pbs.client import PbsScheduler
 from jobmon_core.scheduler.pbs.listing import defect_of, read_listing
 from jobmon_core.scheduler.pbs.record import Record, read_json, read_text, rows_of
@@ -165,6 +165,11 @@ def test_a_folder_as_output_holds_a_file_named_by_the_job() -> None:
 def test_nothing_makes_the_parsers_raise(text: str) -> None:
     assert not rows_of(read_json(text) or (), 1)
     assert not rows_of(read_text(text), 1)
+
+
+@pytest.mark.parametrize(("text", "size"), [("100b", 100), ("4GB", 2**32), ("2mw", 2**24), ("3 kb", None)])
+def test_a_size_may_be_in_words_of_eight_bytes(text: str, size: int | None) -> None:
+    assert values.size_bytes(text) == size
 
 
 def test_times_sizes_and_usage_are_read() -> None:
