@@ -260,7 +260,7 @@ complete -c jobmon -n '_shtab_jobmon_using logs' -l monitor -d 'show the log of 
 complete -c jobmon -n '_shtab_jobmon_using logs; and test $_shtab_jobmon_npos -eq 0' -ka "(jobmon completion jobs 2>/dev/null)" -d 'a job id (12, 12_3, 12+1), the name of a watched job (the newest of that name), or `latest`'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a progress -d 'show how far along a program is, from its logs'
 complete -c jobmon -n '_shtab_jobmon_using progress' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '_shtab_jobmon_using progress' -s f -l follow -d 'go on as the log grows, until Ctrl-C or the end of input'
+complete -c jobmon -n '_shtab_jobmon_using progress' -s f -l follow -d 'go on as the log grows, until the job or input ends, or Ctrl-C'
 complete -c jobmon -n '_shtab_jobmon_using progress' -l json -d 'print one JSON object (see docs/progress.md), a list for several tasks; with -f, one a line'
 complete -c jobmon -n '_shtab_jobmon_using progress; and test $_shtab_jobmon_npos -ge 0' -ka "(jobmon completion jobs 2>/dev/null; __fish_complete_path)" -d 'jobs, or log files of one program'
 complete -c jobmon -n '_shtab_jobmon_using; and test $_shtab_jobmon_npos -eq 0' -a diagnose -d 'say what is wrong with a job: pending, running or ended'

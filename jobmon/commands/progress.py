@@ -24,13 +24,14 @@ from jobmon.views.progress import NOTHING_FOUND, progress_line, progress_lines, 
 from jobmon.views.running import launch_json
 from jobmon.views.telemetry import live_json
 from jobmon_core.app.jobs.find import STDIN, find_job
+from jobmon_core.app.jobs.output import FollowOutput
 from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.app.jobs.progress import LogProgress, follow_stream, logs_of_job, progress_of_stream
 from jobmon_core.app.live.tasks import phase_of
 from jobmon_core.app.live.telemetry import tasks_with_agents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from jobmon.views.model import Json
     from jobmon_core.app.jobs.progress import ProgressReport
@@ -66,7 +67,10 @@ _ERASE_LINE = "\r\x1b[K"
 def add_arguments(parser: Parser) -> None:
     parser.add_argument("what", nargs="+", metavar="JOB|FILE", help="jobs, or log files of one program")
     parser.add_argument(
-        "-f", "--follow", action="store_true", help="go on as the log grows, until Ctrl-C or the end of input"
+        "-f",
+        "--follow",
+        action="store_true",
+        help="go on as the log grows, until the job or input ends, or Ctrl-C",
     )
     add_flags(
         parser,
@@ -103,7 +107,14 @@ def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: Options) -> int:
             raise UsageError(
                 f"--follow takes one task, and {len(tasks)} have started; `jobmon top` shows all"
             )
-        return _follow(_reports_of_logs(ctx, tasks[0][2]), as_json=options.json)
+        job, ref, logs = tasks[0]
+        end = FollowOutput(ctx, job, ref.key, [])
+        if caveat := end.caveat():
+            say(caveat)
+        exit_code = _follow(_reports_of_logs(ctx, logs, end.has_ended), as_json=options.json)
+        if end.has_ended():
+            say(end.ending())
+        return exit_code
     objects, exit_code, now_s = [], 0, ctx.clock.now()
     for job, ref, logs in tasks:
         report = logs.estimated(logs.read(ended=True), now_s)
@@ -145,10 +156,14 @@ def _reports(ctx: Context, paths: Sequence[str]) -> Iterator[tuple[ProgressRepor
     yield from _reports_of_logs(ctx, LogProgress(tuple(paths)))
 
 
-def _reports_of_logs(ctx: Context, logs: LogProgress) -> Iterator[tuple[ProgressReport, float]]:
+def _reports_of_logs(
+    ctx: Context, logs: LogProgress, has_ended: Callable[[], bool] = lambda: False
+) -> Iterator[tuple[ProgressReport, float]]:
     while True:
-        now_s = ctx.clock.now()
+        is_last, now_s = has_ended(), ctx.clock.now()
         yield logs.estimated(logs.read(), now_s), now_s
+        if is_last:
+            break
         ctx.clock.wait(_INTERVAL_S)
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 
+from jobmon_core.context import Context
+from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
+from jobmon_core.store.home import Home
+from tests.support.job_records import failed, job_of
 from tests.support.pseudo_terminal import terminal
 from tests.support.shell import Shell, complaint
 from tests.support.training_logs import bars
@@ -108,6 +113,16 @@ def test_a_file_is_followed_on_a_terminal_in_one_line(shell: Shell) -> None:
         screen.shows("\r\x1b[K[###############---------------] 50.0% (2/4 batches)")
         assert screen.interrupt() == 0
     assert screen.text.endswith("\n")
+
+
+def test_a_job_is_followed_until_it_has_ended(shell: Shell) -> None:
+    log = shell.work / "train.log"
+    log.write_text("Batch 1/4\n")
+    job = job_of(failed(), job_id=12, concluded_s=1.0)
+    Context(Home(shell.home), {}).store.save(replace(job, logs=LogPaths(str(log), str(log), BY_USER)))
+    done = shell.jobmon("progress", "-f", "12")
+    assert (done.returncode, "1/4 batches" in done.stdout) == (0, True)
+    assert "job 12 has ended: FAILED" in done.stderr
 
 
 def test_only_all_of_it_is_100_percent(shell: Shell) -> None:
