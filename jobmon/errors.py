@@ -109,7 +109,7 @@ def run_guarded(command: Callable[[], int]) -> int:
 
 def _report_unexpected(error: Exception) -> int:
     streams.flush_stdout()
-    if error.args[:1] == (errno.EIO,) and _has_lost_terminal():
+    if _has_lost_terminal():  # whatever else fails then, also within curses, follows from it
         return _HUNG_UP
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("jobmon"):
         module = error.name.partition(".")[0]

@@ -159,16 +159,17 @@ def test_ctrl_c_leaves_everything_as_it_was(shell: Shell) -> None:
     assert not (shell.home / "config.json").exists()
 
 
-def test_a_terminal_that_vanishes_is_no_fault_of_jobmon(shell: Shell) -> None:
+@pytest.mark.parametrize(("command", "shows"), [("init", _FIRST.strip()), ("top", "jobmon top")])
+def test_a_terminal_that_vanishes_is_no_fault_of_jobmon(shell: Shell, command: str, shows: str) -> None:
     leader, follower = os.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "jobmon", "init"],
-        env={**os.environ, "JOBMON_HOME": str(shell.home), "TMPDIR": str(shell.work)},
+        [sys.executable, "-m", "jobmon", command],
+        env={**os.environ, "JOBMON_HOME": str(shell.home), "TMPDIR": str(shell.work), "TERM": "xterm"},
         stdin=follower, stdout=follower, stderr=follower, start_new_session=True,
     )  # fmt: skip
     os.close(follower)
     shown = b""
-    while _FIRST.strip().encode() not in shown:
+    while shows.encode() not in shown:
         shown += os.read(leader, 1024)
     os.close(leader)
     assert process.wait(300) == 129
