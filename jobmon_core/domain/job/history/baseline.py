@@ -173,8 +173,9 @@ def unusual(run: HistoryRecord, alike: Iterable[HistoryRecord], job: str) -> Ite
 def unlike(run: HistoryRecord, usual: Usual, job: str) -> Iterator[Finding]:
     """Yield in what a run stands out; ``usual`` has the pace of runs that count the same unit."""
     for figure in FIGURES:
-        value, highest = getattr(run, figure.of), highest_usual(figure, usual)
-        if value is not None and highest is not None and value > highest:
+        value = getattr(run, figure.of)
+        highest = None if value is None else highest_usual(figure, usual)
+        if highest is not None and value > highest:
             texts = [figure.text(each) for each in getattr(usual, figure.of)]
             what = figure.what.format(figure.text(value), unit=run.unit or "unit")
             text = f"this run {what}; the last {COMPARED} took {listed(texts, COMPARED)}"
