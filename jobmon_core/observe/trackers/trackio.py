@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 _LEVELS = {"info": Severity.INFO, "warn": Severity.WARNING, "error": Severity.CRITICAL}
 _MAX_ALERTS = 32
-_ALERTS = "SELECT alert_id, title, text, level, step, timestamp FROM alerts WHERE run_id = ? ORDER BY id DESC"
+_ALERTS = (  # an alert that was sent without an id of its own has the number of its row
+    "SELECT COALESCE(NULLIF(alert_id, ''), CAST(id AS TEXT)), title, text, level, step, timestamp FROM alerts"
+    " WHERE run_id = ? ORDER BY id DESC"
+)
 _METRICS = "SELECT id, step, timestamp, metrics FROM metrics WHERE"
 
 

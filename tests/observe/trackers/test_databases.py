@@ -24,6 +24,13 @@ CREATE TABLE latest_metrics (key, value, timestamp, step, is_nan, run_uuid);
 CREATE TABLE metrics (key, value, timestamp, run_uuid, step, is_nan);
 INSERT INTO runs VALUES ('r1', 'one', 'RUNNING', 1800000000000, NULL, 'active');
 """
+TRACKIO = """
+CREATE TABLE configs (id, run_id, run_name, config, created_at);
+CREATE TABLE metrics (id, run_id, step, timestamp, metrics);
+CREATE TABLE alerts (id INTEGER PRIMARY KEY, run_id, alert_id, title, text, level, step, timestamp);
+INSERT INTO configs VALUES (1, 'r1', 'one', '{}', '2027-01-15T08:00:00');
+INSERT INTO alerts (run_id, alert_id, title) VALUES ('r1', NULL, 'a'), ('r1', '', 'b'), ('r1', 'x7', 'c');
+"""
 RECURSIVE = """
 DROP TABLE metrics;
 CREATE VIEW metrics AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
@@ -256,3 +263,10 @@ def test_of_a_very_long_file_of_metrics_the_end_is_read(tmp_path: Path) -> None:
     run = looked(tmp_path)
     assert (run.step, len(run.losses), run.partial) == (99_999, 64, "")
     assert looked(tmp_path, run) == run
+
+
+def test_alerts_of_trackio_without_an_id_are_told_apart(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "project.db")) as opened:
+        opened.executescript(TRACKIO)
+    (run,) = look(Tracker.TRACKIO, str(tmp_path))
+    assert [(each.id, each.title) for each in run.alerts] == [("1", "a"), ("2", "b"), ("x7", "c")]

@@ -127,3 +127,9 @@ def test_a_log_in_json_that_is_rewritten_is_read_again(tmp_path: Path) -> None:
     file.write_text(json.dumps({"status": "error", **START, "samples": samples})[:80])
     run = looked(tmp_path, run)
     assert ("no whole log" in run.partial, run.step) == (True, 2)
+
+
+def test_a_log_whose_name_is_only_an_id_is_known_by_it(tmp_path: Path) -> None:
+    (tmp_path / "my_logs").mkdir()
+    (tmp_path / "my_logs" / "abcdef.eval").write_bytes(archive(3))
+    assert looked(tmp_path).run_id == "abcdef"
