@@ -30,6 +30,9 @@ IMPURE = {
 }
 
 
+Nodes = dict[Path, list[ast.AST]]  # of each module, all
+
+
 def main() -> int:
     """Print every figure with its bound; return 1 if a bound is exceeded."""
     return report(list(measure()), as_json=False)
@@ -38,12 +41,13 @@ def main() -> int:
 def measure() -> Iterator[Figure]:
     """Yield every figure."""
     sources = {path: path.read_text(encoding="utf-8") for path in _files(*PACKAGES)}
-    trees = {path: ast.parse(text) for path, text in sources.items()}
-    yield from _sizes(sources, trees)
+    nodes = {path: list(ast.walk(ast.parse(text))) for path, text in sources.items()}
+    tokens = {path: _tokens(path) for path in sources}
+    yield from _sizes(sources, nodes)
     yield _fullest_folder()
-    yield from _density(trees)
-    yield from _structure(trees)
-    yield _unexplained_suppressions()
+    yield from _density(nodes, sum(number for number, _ in tokens.values()))
+    yield from _structure(nodes)
+    yield _unexplained_suppressions({path: comments for path, (_, comments) in tokens.items()})
     yield _mocks()
 
 
@@ -57,15 +61,15 @@ def _fullest_folder() -> Figure:
     return Figure(f"Python files of the fullest folder, {_name(folder)}", number, 20)
 
 
-def _sizes(sources: dict[Path, str], trees: dict[Path, ast.Module]) -> Iterator[Figure]:
+def _sizes(sources: dict[Path, str], nodes: Nodes) -> Iterator[Figure]:
     modules = {path: text.count("\n") for path, text in sources.items() if path.name != "__init__.py"}
     yield Figure("lines of a module, median", statistics.median(modules.values()), 150)
     largest = max(modules, key=lambda path: modules[path])
     yield Figure(f"lines of the largest module, {_name(largest)}", modules[largest], 400)
     functions = {  # length, including the docstring
         (path, node.name): (node.end_lineno or node.lineno) - node.lineno + 1
-        for path, tree in trees.items()
-        for node in ast.walk(tree)
+        for path, all_of_it in nodes.items()
+        for node in all_of_it
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     yield Figure("lines of a function, median", statistics.median(functions.values()), 9)
@@ -73,15 +77,13 @@ def _sizes(sources: dict[Path, str], trees: dict[Path, ast.Module]) -> Iterator[
     yield Figure(f"lines of the longest function, {longest[1]}", functions[longest], 80)
 
 
-def _density(trees: dict[Path, ast.Module]) -> Iterator[Figure]:
-    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
-    tokens = sum(_tokens(path) for path in trees)
-    ternaries = sum(isinstance(node, ast.IfExp) for node in nodes)
+def _density(nodes: Nodes, tokens: int) -> Iterator[Figure]:
+    ternaries = sum(isinstance(node, ast.IfExp) for all_of_it in nodes.values() for node in all_of_it)
     yield Figure("conditional expressions per 1,000 tokens", round(1000 * ternaries / tokens, 2), 3.5)
     dense = [
         f"{_name(path)}:{node.lineno} {node.name}"
-        for path, tree in trees.items()
-        for node in ast.walk(tree)
+        for path, all_of_it in nodes.items()
+        for node in all_of_it
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _branches(node) > _MOST_BRANCHES
     ]
     yield _count(f"functions of more than {_MOST_BRANCHES} branches", dense, 0)
@@ -101,21 +103,27 @@ def _branches(function: ast.AST) -> int:
     return branches
 
 
-def _tokens(path: Path) -> int:
+def _tokens(path: Path) -> tuple[int, list[tuple[int, str]]]:
+    """Return the number of tokens, and each comment with its line."""
+    number, comments = 0, []
     with path.open("rb") as file:
-        return sum(token.type not in _LAYOUT for token in tokenize.tokenize(file.readline))
+        for token in tokenize.tokenize(file.readline):
+            number += token.type not in _LAYOUT
+            if token.type == tokenize.COMMENT:
+                comments.append((token.start[0], token.string))
+    return number, comments
 
 
-def _structure(trees: dict[Path, ast.Module]) -> Iterator[Figure]:
+def _structure(nodes: Nodes) -> Iterator[Figure]:
     graph = grimp.build_graph(*PACKAGES, include_external_packages=False)
     cyclic = [module for module in graph.modules if _reaches_itself(graph, module)]
     yield _count("modules in an import cycle", cyclic, 0)
-    importers = _importers(trees, {"subprocess", "multiprocessing", "pty"})
+    importers = _importers(nodes, {"subprocess", "multiprocessing", "pty"})
     starters = [name for name in importers if not name.endswith("relay.py")]  # uses only a type
     yield _count("files that start programs", starters, 1)
-    senders = _importers(trees, {"requests", "urllib3", "http.client", "urllib.request", "httpx"})
+    senders = _importers(nodes, {"requests", "urllib3", "http.client", "urllib.request", "httpx"})
     yield _count("files that do outbound HTTP", senders, 1)
-    domain = {path: tree for path, tree in trees.items() if "domain" in path.parts}
+    domain = {path: all_of_it for path, all_of_it in nodes.items() if "domain" in path.parts}
     impure = _importers(domain, IMPURE)
     yield _count("domain modules with I/O or a clock", impure, 0)
 
@@ -126,23 +134,23 @@ def _reaches_itself(graph: grimp.ImportGraph, module: str) -> bool:
     )
 
 
-def _importers(trees: dict[Path, ast.Module], names: set[str]) -> list[str]:
+def _importers(nodes: Nodes, names: set[str]) -> list[str]:
     """Return the files that import any of the modules ``names``."""
-    return [_name(path) for path, tree in trees.items() if names & set(_imports(tree))]
+    return [_name(path) for path, all_of_it in nodes.items() if names & set(_imports(all_of_it))]
 
 
-def _imports(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _imports(nodes: list[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
 
 
-def _unexplained_suppressions() -> Figure:
+def _unexplained_suppressions(comments: dict[Path, list[tuple[int, str]]]) -> Figure:
     places = []
-    for path in _files(*PACKAGES):
-        for line, comment in _comments(path):
+    for path, all_of_it in comments.items():
+        for line, comment in all_of_it:
             suppression = SUPPRESSION.search(comment)
             if suppression and not suppression["reason"].strip(" -"):
                 places.append(f"{_name(path)}:{line}")
@@ -152,13 +160,6 @@ def _unexplained_suppressions() -> Figure:
 def _count(name: str, places: list[str], at_most: float) -> Figure:
     """Return the number of places; if there are too many, the name lists them."""
     return Figure(f"{name}: {', '.join(places)}" if len(places) > at_most else name, len(places), at_most)
-
-
-def _comments(path: Path) -> Iterator[tuple[int, str]]:
-    with path.open("rb") as file:
-        for token in tokenize.tokenize(file.readline):
-            if token.type == tokenize.COMMENT:
-                yield token.start[0], token.string
 
 
 def _mocks() -> Figure:
