@@ -67,7 +67,7 @@ def _run_there(name: str, words: list[str], *, only_looks: bool) -> int:
     # what acts must go on when the connection breaks, so it has no terminal
     has_terminal = only_looks and not is_live and sys.stdin.isatty() and sys.stdout.isatty()
     stdin = None if is_live or has_terminal else _input_of(words)
-    colour = stdout_console().colour
+    colour = not has_terminal or stdout_console().colour  # a job would inherit $NO_COLOR
     try:
         code = remote.run(RemoteCommand(words, stdin, only_looks or is_live, has_terminal, colour))
     except KeyboardInterrupt:

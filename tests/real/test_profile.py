@@ -138,6 +138,8 @@ def test_arguments_arrive_unchanged(laptop: Laptop) -> None:
     words = ["show", "a'b\"c", "two\nlines", "$HOME `id`", "ü", "", "*", "--", "-h"]
     done = laptop.there(*words)
     assert done.stdout == "".join(f"<{word}>" for word in words)
+    laptop.profile('printf "%s" "$NO_COLOR$COLUMNS$JOBMON_PROFILE"; true')
+    assert laptop.there("submit", "--wrap", "x").stdout == ""  # nothing that a job would inherit
 
 
 def test_jobs_are_submitted_and_shown_there_whatever_start_up_files_print(

@@ -53,6 +53,8 @@ class RemoteCommand(NamedTuple):
     def line(self, profile: Profile, mark: str = "") -> str:
         """Return a line for any login shell; what it prints on stdout and stderr begins after the ``mark``.
 
+        With a terminal, the mark is only on stdout; an empty one is nowhere.
+
         Raises:
             ValueError: the command is too long for one line.
         """
@@ -68,7 +70,7 @@ class RemoteCommand(NamedTuple):
             "variables": "".join(f"export {each}\n" for each in variables),
             "words": shlex.join(self.words),
             "mark": mark,
-            "mark_on_stderr": "" if self.has_terminal else f"; printf '\\n%s' '{mark}' >&2",
+            "mark_on_stderr": f"; printf '\\n%s' '{mark}' >&2" if mark and not self.has_terminal else "",
             "stdin": stdin,
             "command": profile.command,
             "end": _END_WATCHER if watches else "",

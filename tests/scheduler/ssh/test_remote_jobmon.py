@@ -111,6 +111,15 @@ def test_what_only_looks_ends_with_the_connection_and_nothing_else_does(tmp_path
         process.wait()
 
 
+def test_without_a_mark_nothing_is_printed_on_stderr() -> None:
+    for command in (RemoteCommand(["x"]), RemoteCommand(["x"], has_terminal=True)):
+        line = command.line(ECHO)
+        done = subprocess.run(
+            ["/bin/sh", "-c", line], stdin=subprocess.DEVNULL, capture_output=True, check=True
+        )
+        assert (done.stdout, done.stderr) == (b"\n<x>", b"")
+
+
 def test_a_command_line_that_no_kernel_takes_is_refused() -> None:
     with pytest.raises(ValueError, match="too long"):
         RemoteCommand(["x" * 100_000]).line(ECHO)
