@@ -35,9 +35,9 @@ class JobStatus:
 
 def list_jobs(ctx: Context) -> Iterator[JobStatus | Unreadable]:
     """Yield the unreadable state files, then all watched jobs, oldest first."""
-    entries = [*ctx.store.all()]
-    yield from (entry for entry in entries if isinstance(entry, Unreadable))
-    yield from job_statuses(ctx, (entry for entry in entries if not isinstance(entry, Unreadable)))
+    for job in ctx.store.all():
+        # what `recover` does between two of them may take long
+        yield job if isinstance(job, Unreadable) else job_status(ctx, job)
 
 
 def find_watched(ctx: Context, ref: JobRef) -> list[WatchedJob]:
@@ -59,7 +59,7 @@ def job_status(ctx: Context, job: WatchedJob) -> JobStatus:
 
 
 def job_statuses(ctx: Context, jobs: Iterable[WatchedJob]) -> Iterator[JobStatus]:
-    """Yield jobs with the states of their monitors; one that watches several is looked at once."""
+    """Yield jobs with the states of their monitors now; one that watches several is looked at once."""
     ctx, here = ctx.for_one_look(), os.uname().nodename
     now_s = cache(lambda: time_of_files(ctx.home.monitors))
     health_of = cache(lambda owner, heartbeat_s: owner.health(heartbeat_s, now_s))
