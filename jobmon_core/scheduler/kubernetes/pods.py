@@ -81,7 +81,10 @@ def end_of(pod: Pod) -> Reading | None:
 
 def _failure(pod: Pod) -> Reading | None:
     """That of the container which ran out of memory, else of the first one that failed."""
-    ends = [(each, each.ended) for each in pod.containers if not each.is_sidecar]
+    # of a pod that has ended, an end before a restart is not that of its container
+    ends = [
+        (each, each.exit if pod.has_ended else each.ended) for each in pod.containers if not each.is_sidecar
+    ]
     exits = [_exit_of(pod, each, ended) for each, ended in ends if ended and ended.code]
     if not exits and pod.phase == "Failed":
         words = _joined(pod.reason, "", pod.message) if pod.reason else ""

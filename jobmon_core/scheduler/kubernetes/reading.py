@@ -155,13 +155,20 @@ def read_phase(job: KubeObject, pods: Sequence[Pod], ends: Sequence[Reading], no
     return replace(shown, state=state, reason=reason, backend_state=word, start_s=start_s)
 
 
+def read_rayjob(job: KubeObject, pods: Sequence[Pod], ends: Sequence[Reading], now_s: float) -> Reading:
+    """A RayJob; until Ray says how its driver is, its pods do."""
+    if (job.phase, job.inner) == ("Running", ""):
+        return replace(from_pods(pods, ends, now_s), backend_state=job.phase)
+    return read_phase(job, pods, ends, now_s)
+
+
 _JOBSET = "jobset.sigs.k8s.io/jobset-name"
 _KINDS = (
     Kind("job", "jobs.batch", "Job", "batch", "", read_job),
     Kind("jobset", "jobsets.jobset.x-k8s.io", "JobSet", "jobset.x-k8s.io", _JOBSET, read_job),
     Kind("pytorchjob", "pytorchjobs.kubeflow.org", "PyTorchJob", "kubeflow.org", "", read_job),
     Kind("trainjob", "trainjobs.trainer.kubeflow.org", "TrainJob", "trainer.kubeflow.org", _JOBSET, read_job),
-    Kind("rayjob", "rayjobs.ray.io", "RayJob", "ray.io", "job-name", read_phase),
+    Kind("rayjob", "rayjobs.ray.io", "RayJob", "ray.io", "job-name", read_rayjob),
     Kind("vcjob", "jobs.batch.volcano.sh", "Job", "batch.volcano.sh", "", read_phase),
     Kind("pod", "pods", "Pod", "", "", lambda pod, _pods, _ends, now_s: read_pod(pod, now_s)),
 )

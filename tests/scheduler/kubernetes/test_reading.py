@@ -61,6 +61,7 @@ def ray(deployment: str, status: str = "", **more: str) -> Json:
         ("rayjob", ray("Initializing"), "PENDING"),
         ("rayjob", ray("Running", "RUNNING"), "RUNNING"),
         ("rayjob", ray("Running", "PENDING"), "PENDING"),
+        ("rayjob", ray("Running"), "PENDING"),
         ("rayjob", ray("Complete", "SUCCEEDED"), "COMPLETED"),
         ("rayjob", ray("Complete", "STOPPED"), "CANCELLED"),
         ("rayjob", ray("Complete", "FAILED"), "FAILED"),
@@ -183,6 +184,17 @@ def test_a_pod_that_was_ended_from_outside_has_no_exit_code(status: Json, state:
     read = read_pod(found, NOW_S)
     assert (read.state, read.exit_code) == (state, None)
     assert read.reason.startswith(word)
+
+
+def test_an_exit_before_a_restart_is_not_the_end_of_a_pod_that_failed_later() -> None:
+    (before,) = pod(exit_code=3)["status"]["containerStatuses"]
+    container = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": before["state"]}
+    shown = pod(owner="", phase="Failed", container=container)
+    status = {**shown["status"], "reason": "UnexpectedAdmissionError", "message": "no GPU is left"}
+    _, (found,) = read_list({**shown, "status": status}) or ([], [])
+    read = read_pod(found, NOW_S)
+    assert (read.state, read.exit_code) == ("FAILED", None)
+    assert read.reason == "UnexpectedAdmissionError: no GPU is left"
 
 
 def test_a_lost_node_is_no_end_and_says_that_the_training_may_run_on() -> None:
