@@ -101,7 +101,8 @@ def _added(kubectl: Kubectl, path: Path, known: PodLog, pod: Pod, *, previous: b
     seconds = list(_seconds(lines, known.last))
     new = [_TIME.sub("", line) for line in lines[min(known.same, seconds.count(known.last)) :]]
     last = (seconds or [known.last])[-1]
-    same = seconds.count(last)
+    # an answer may lack lines that were copied, e.g. while the kubelet begins another file
+    same = max(seconds.count(last), {known.last: known.same}.get(last, 0))
     if not known.last and len(lines) >= _FIRST_LINES:
         new.insert(0, GAP)
     elif is_full and last and not new:  # more in one second than an answer holds

@@ -52,6 +52,16 @@ def test_each_line_is_copied_once_though_an_answer_repeats_the_last_second(
     assert "--since-time=2026-11-28T15:00:00Z" in newest
 
 
+def test_an_empty_answer_between_others_repeats_no_line(
+    scheduler: KubeScheduler, kubectl: FakeKubectl
+) -> None:
+    for shown in (lines("step 1", "step 2"), "", lines("step 1")):
+        kubectl.log("train-a", shown)
+        assert copy(scheduler) == "step 1\nstep 2\n"
+    kubectl.log("train-a", lines("step 1", "step 2", "step 3"))
+    assert copy(scheduler) == "step 1\nstep 2\nstep 3\n"
+
+
 def test_equal_times_are_counted(scheduler: KubeScheduler, kubectl: FakeKubectl) -> None:
     at = "2026-11-28T15:00:00.5Z"
     kubectl.log("train-a", f"{at} a\n{at} b\n")
