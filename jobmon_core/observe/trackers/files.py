@@ -73,6 +73,8 @@ class Look:
     def read_on(self, run: TrackerRun, file: FoundFile, read: ReadOn) -> None:
         """Let ``read`` go on with a file of a run; `partial` says why its rest is not read."""
         at, why = run.read.get(file.path, Position(0)).offset, ""
+        if at > file.size_bytes:  # it was cut, or begun anew in its place
+            at = 0
         try:
             with regular_file(file.path) as opened:
                 while at < opened.size and self.left > 0:

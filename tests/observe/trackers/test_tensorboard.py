@@ -97,6 +97,15 @@ def test_an_overwritten_file_is_read_again(tmp_path: Path) -> None:
     assert list(run.metrics) == ["acc"]
 
 
+def test_a_file_that_was_begun_anew_in_its_place_is_read_from_its_start(tmp_path: Path) -> None:
+    file = write_events(tmp_path / NAME, FIRST, *LOSSES)
+    before, inode = looked(tmp_path), file.stat().st_ino
+    write_events(file, FIRST, scalar_event("acc", 1.0, 2))
+    assert file.stat().st_ino == inode
+    run = looked(tmp_path, before)
+    assert (run.step, run.metrics["acc"].value) == (2, 1.0)
+
+
 def test_a_restart_counts_from_the_step_to_which_it_went_back(tmp_path: Path) -> None:
     write_events(tmp_path / NAME, FIRST, *LOSSES)
     start = b"\x09" + struct.pack("<d", T0 + 100) + b"\x10\x06" + b"\x3a\x02\x08\x01"
