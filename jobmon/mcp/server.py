@@ -6,6 +6,7 @@ what is read of foreign logs, is in a child of that child, which may hang or be 
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
@@ -53,8 +54,7 @@ class Server:
         self._timeout_s = timeout_s
         self._key = os.urandom(_KEY_BYTES).hex()  # of the plans that may be confirmed
         self._running: set[int] = set()  # children
-        self._turn = os.pipe()  # holds a byte; whoever takes it may write to stdout
-        os.write(self._turn[1], b"!")
+        self._turn = os.pipe()[1]  # whoever has its lock, which no dead process keeps, may write to stdout
 
     def serve(self) -> int:
         """Serve; return the exit code."""
@@ -116,12 +116,12 @@ class Server:
 
     def _write(self, message: Json) -> None:
         unwritten = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
-        os.read(self._turn[0], 1)
+        fcntl.lockf(self._turn, fcntl.LOCK_EX)
         try:
             while unwritten:
                 unwritten = unwritten[os.write(_STDOUT, unwritten) :]
         finally:
-            os.write(self._turn[1], b"!")
+            fcntl.lockf(self._turn, fcntl.LOCK_UN)
 
 
 def _run(call: ToolCall, settings: Json, writing: int) -> NoReturn:

@@ -87,6 +87,33 @@ def test_a_child_that_is_killed_is_an_error_of_its_call_only(home: Path) -> None
         assert server.shown("status")["jobs"]
 
 
+def test_an_answer_whose_process_is_killed_while_it_writes_does_not_stop_the_others(home: Path) -> None:
+    with McpServer(home) as server:
+        pid, stdout = server.process.pid, server.process.stdout
+        assert stdout
+        server.send(request("ping"))
+        server.answer()
+        filled = 0
+        with open(f"/proc/{pid}/fd/1", "wb", buffering=0) as pipe:
+            os.set_blocking(pipe.fileno(), False)
+            while written := pipe.write(bytes(4096)):
+                filled += written
+        server.send(call("status"))
+        eventually(lambda: bool(_writers(pid)))
+        os.kill(_writers(pid)[0], signal.SIGKILL)
+        eventually(lambda: not _writers(pid))
+        assert stdout.read(filled) == bytes(filled)
+        server.send(request("ping", request_id="after"))
+        assert server.answer()["id"] == "after"
+
+
+def _writers(pid: int) -> list[int]:
+    """Return the children of a server that have the lock of its stdout."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    locks = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
+    return [int(lock[4]) for lock in locks if lock[1] == "POSIX" and lock[4] in children]
+
+
 def _grandchildren(pid: int) -> list[int]:
     """Return what runs the calls of a server: each has a parent of its own, which answers."""
     found = []
@@ -106,7 +133,7 @@ def test_a_call_that_takes_too_long_is_ended_and_the_next_one_answered(home: Pat
         check=True,
     )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [answer["id"] for answer in answers] == [1, 2]
+    assert sorted(answer["id"] for answer in answers) == [1, 2]
     assert all("no answer in time" in answer["result"]["content"][0]["text"] for answer in answers)
 
 
