@@ -40,7 +40,7 @@ _STEPS = 500  # of SQLite's machine, between two looks at the clock
 _FAILURES = (sqlite3.Error, UnicodeError, MemoryError)
 _MAX_VALUE = 2**20  # bytes of a text or a blob
 _SETTINGS = "PRAGMA trusted_schema=0; PRAGMA query_only=1; PRAGMA mmap_size=0; PRAGMA cache_size=-512;"
-_MAX_ROWS = 500  # of a run in one look, the latest
+_MAX_ROWS = 2_000  # of a run in one look, the latest
 
 
 class Tables(NamedTuple):
