@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +10,14 @@ from pathlib import Path
 from jobmon_core.context import Context
 from jobmon_core.domain.job.history.record import HistoryRecord
 from jobmon_core.domain.job.job_progress import JobProgress
+from jobmon_core.domain.job.tracking.model import WatchedJob
 from jobmon_core.domain.logs.diagnosis.model import Diagnosis
 from jobmon_core.domain.many.groups.model import Group, Member
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.store.history.lines import append
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
+from jobmon_core.system.json_codec import from_json, to_json
 from tests.support.job_records import failed, job_of, succeeded
 from tests.support.live_jobs import jobs, progress_of, running_task
 from tests.support.telemetry import eventful_job, two_nodes, write_telemetry
@@ -63,7 +66,8 @@ def advance(ctx: Context, state_id: str, step: float) -> None:
 def add_eventful(ctx: Context) -> None:
     """Add a job with GPUs, events and a diagnosis."""
     job, progress = eventful_job()
-    job = replace(job, id=f"slurm-{EVENTFUL}-x", job_id=int(EVENTFUL))
+    text = json.dumps(to_json(job)).replace(str(job.job_id), EVENTFUL)  # in its log, too
+    job = from_json(WatchedJob, json.loads(text))
     ctx.store.save(job)
     ctx.progress_file(job.id).write(progress)
     write_telemetry(ctx.home.telemetry_folder(job.id, ""), two_nodes())

@@ -158,12 +158,19 @@ def _table(rows: Sequence[_Row], page: GroupPage) -> Lines:
     names = [name for name, _ in found.most_common(_MAX_FIGURES)]
     key, is_reversed = page.sort.removeprefix("-"), page.sort.startswith("-")
     columns = {"Run": _RUN, "Job": "", "State": _STATE, **{name: f"={name}" for name in names}}
-    columns |= {"Ran": _RAN, "Nodes": "", "Outcome": ""}
+    with_nodes = any(map(_nodes, rows))
+    columns |= {"Ran": _RAN, **({"Nodes": ""} if with_nodes else {}), "Outcome": ""}
     heads = [_head(name, by, page.sort) for name, by in columns.items()]
     ordered = sorted(rows, key=lambda row: _rank(row, key), reverse=is_reversed)
     if key.startswith("="):  # those without the figure come last, whatever the direction
         ordered.sort(key=lambda row: key[1:] not in row.figures)
-    yield from parts.rows_table(heads, (_cells(row, names, page) for row in ordered), "Runs of the group")
+    cells = (_cells(row, names, page, with_nodes=with_nodes) for row in ordered)
+    yield from parts.rows_table(heads, cells, "Runs of the group")
+
+
+def _nodes(row: _Row) -> str:
+    tasks = row.run.job.tasks.values() if row.run.job else ()
+    return ",".join(dict.fromkeys(filter(None, map(nodes_of, tasks))))
 
 
 def _head(name: str, by: str, sort: str) -> str:
@@ -192,21 +199,20 @@ def _number(text: str) -> float:
         return float("inf")
 
 
-def _cells(row: _Row, names: Sequence[str], page: GroupPage) -> str:
+def _cells(row: _Row, names: Sequence[str], page: GroupPage, *, with_nodes: bool) -> str:
     run, job = row.run, row.run.job
     outcome = "" if run.status is None else outcome_cell(run.status, page.known, page.now_s).text
     share = [each.progress.fraction for each in _followed(page, job.id) if each.progress] if job else []
     state = parts.mark(_sign(row.word), row.word)
     if share and share[0] is not None:
         state += f'{parts.bar(share[0])}<span class="soft">{percentage(share[0])}</span>'
-    nodes = ",".join(dict.fromkeys(filter(None, map(nodes_of, job.tasks.values())))) if job else ""
     cells = (
         f'<th scope="row">{in_html(run.name)}</th>',
         parts.cell("Job", parts.job_link(str(job.ref)) if job else ""),
         parts.cell("State", state),
         *(parts.cell(in_html(name), in_html(row.figures.get(name, "")), "number") for name in names),
         parts.cell("Ran", "" if row.ran_s is None else duration(row.ran_s), "number"),
-        parts.cell("Nodes", in_html(nodes), "words"),
+        parts.cell("Nodes", in_html(_nodes(row)), "words") if with_nodes else "",
         parts.cell("Outcome", in_html(redacted(outcome or run.member.cause or run.problem)), "words"),
     )
     return f"<tr>{''.join(cells)}</tr>"
