@@ -141,6 +141,7 @@ def test_a_job_is_submitted_as_its_file_says_and_deleted_with_its_group(
     assert name.startswith("job/train-")
     (made,) = kubectl.reload()["objects"]
     assert made["spec"]["backoffLimit"] == 4
+    assert user.jobmon("group", "add", "sweep", "1", "--interval", "5s").returncode == 0
     user.watched_as("1", "PENDING")
     assert "is no" not in error_of(user, "submit", "--backend", "kubernetes", "nosuch.yaml")
     (user.work / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\n", encoding="utf-8")

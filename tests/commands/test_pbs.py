@@ -62,7 +62,7 @@ def titles(user: User) -> list[str]:
 
 def test_a_group_is_submitted_listed_cancelled_and_told_in_one_message(user: User, pbs: FakePbs) -> None:
     (user.work / "runs.yaml").write_text("a/0: train.pbs 0\nb/0: -l ncpus=4 train.pbs 1\n", encoding="utf-8")
-    submitted = user.jobmon("group", "submit", "sweep", "runs.yaml")
+    submitted = user.jobmon("group", "submit", "sweep", "runs.yaml", "--interval", "5s")
     assert submitted.returncode == 0, submitted
     assert submitted.stdout == "a/0: submitted as job 1\nb/0: submitted as job 2\n"
     calls = [call[1:] for call in pbs.calls() if call[0] == "qsub"]
@@ -94,6 +94,7 @@ def test_a_group_is_submitted_listed_cancelled_and_told_in_one_message(user: Use
 def test_an_array_in_a_group_is_one_run_that_ends_with_its_last_subjob(user: User, pbs: FakePbs) -> None:
     done = user.jobmon("submit", "--group", "sweep", "-J", "1-3", "train.pbs")
     assert done.stdout == "1[].pbs1\n", done
+    assert user.jobmon("group", "add", "sweep", "1", "--interval", "5s").returncode == 0
     user.watched_as_waiting(1, "1-3")
     state(pbs, "1[].pbs1", "B")
     for index, letter in ((1, "R"), (2, "R"), (3, "Q")):

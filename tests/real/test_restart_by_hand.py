@@ -20,6 +20,7 @@ def test_a_failed_run_of_a_group_goes_on_as_the_same_run(user: User) -> None:
     (user.work / "jobmon.yaml").write_text("paths: {checkpoint_dir: out}\n", encoding="ascii")
     user.script(TRAIN, "-J train", name="train.sh")
     first = user.submit("--group", "sweep1", "train.sh", "--lr", "0 1")
+    assert user.jobmon("group", "add", "sweep1", str(first), "--interval", "5s").returncode == 0
     assert user.told(first).outcome is Outcome.FAILURE
     done = user.jobmon("restart", "--yes", str(first), SETTING="of now")
     assert done.returncode == 0, done
