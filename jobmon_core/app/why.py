@@ -53,8 +53,7 @@ def why_pending(ctx: Context, argument: str) -> PendingAnswer:
     unlisted job that jobmon does not watch, accounting is asked, before UnknownJob is raised.
     """
     ref = find_ref(ctx, argument)
-    watched = without_duplicates(find_watched(ctx, ref))
-    job = next(reversed(watched), None)
+    job = _newest(ctx, ref, argument)
     backend = job.backend if job else DEFAULT_BACKEND
     ask = find_backend(backend).pending_facts
     if ask is None and job:
@@ -78,6 +77,12 @@ def why_pending(ctx: Context, argument: str) -> PendingAnswer:
             f"{display_name(backend)} is not responding, so job {ref} is not known: {why}"
         )
     raise UnknownJob(f"unknown job {ref}: {display_name(backend)} does not know it (any more)")
+
+
+def _newest(ctx: Context, ref: JobRef, argument: str) -> WatchedJob | None:
+    watched = without_duplicates(find_watched(ctx, ref))
+    named = [job for job in watched if argument in job.names]  # another backend may have counted as far
+    return next(reversed(named or watched), None)
 
 
 def _suspects(ctx: Context, nodes: str) -> tuple[SuspectNode, ...]:

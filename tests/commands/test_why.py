@@ -57,6 +57,15 @@ def test_a_local_job_is_never_pending(shell: Shell, backend: str) -> None:
     assert "runs on this machine without a queue, so it is never pending" in shown
 
 
+def test_a_name_is_not_taken_for_a_later_job_of_another_backend_with_the_same_number(shell: Shell) -> None:
+    JobStore(shell.state).save(job_of(replace(PENDING, reason="JobHeldUser"), job_id=12))
+    local = job_of(RUNNING, job_id=12, name="other")
+    later_s = local.registered_s + 60
+    JobStore(shell.state).save(replace(local, backend="local", id="local-12-x", registered_s=later_s))
+    assert "It is held by its user." in shell.jobmon("why", "train").stdout
+    assert "is never pending" in shell.jobmon("why", "other").stdout
+
+
 def test_a_job_that_nobody_knows_is_an_error(shell: Shell) -> None:
     done = shell.jobmon("why", "4711")
     assert (done.returncode, done.stdout) == (69, "")
