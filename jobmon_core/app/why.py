@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.jobs.find import find_ref
+from jobmon_core.app.jobs.find import find_by_name, find_ref
 from jobmon_core.app.jobs.overview import is_waiting, worst_task
 from jobmon_core.domain.backends import BY_TEXT, DEFAULT_BACKEND
 from jobmon_core.domain.before.pending.model import PendingFacts, PendingJob
@@ -81,8 +81,8 @@ def why_pending(ctx: Context, argument: str) -> PendingAnswer:
 
 def _newest(ctx: Context, ref: JobRef, argument: str) -> WatchedJob | None:
     watched = without_duplicates(find_watched(ctx, ref))
-    named = [job for job in watched if argument in job.names]  # another backend may have counted as far
-    return next(reversed(named or watched), None)
+    # by name first: another backend may have counted as far
+    return find_by_name(watched, argument) or next(reversed(watched), None)
 
 
 def _suspects(ctx: Context, nodes: str) -> tuple[SuspectNode, ...]:
